@@ -1,0 +1,25 @@
+import * as path from "node:path";
+import { Refusal } from "../base/refusal.ts";
+
+/** The folder of a working directory's sessions, below `<agentDir>/sessions`. `cwd` is absolute. */
+export function folderName(cwd: string): string {
+  return `--${cwd.replace(/^[/\\]/, "").replace(/[/\\:]/g, "-")}--`;
+}
+
+/** Where sessions of `cwd` stand by default. */
+export function sessionFolder(agentDir: string, cwd: string): string {
+  return path.join(agentDir, "sessions", folderName(cwd));
+}
+
+/** The name of a session's file; `createdAt` is ISO 8601. */
+export function fileName(createdAt: string, id: string): string {
+  return `${createdAt.replace(/[:.]/g, "-")}_${id}.jsonl`;
+}
+
+/** Refuses ids that could not be part of a file name (the rule is pi's). */
+export function checkSessionId(id: string): void {
+  if (!/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(id)) {
+    throw new Refusal("invalid", `Session id ${JSON.stringify(id)} must consist of letters, digits, "-", "_" and ".", and begin and end with a letter or digit`);
+  }
+  if (id.length > 128) throw new Refusal("invalid", "Session id must not be longer than 128 characters");
+}
