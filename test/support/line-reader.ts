@@ -2,12 +2,12 @@
 export class LineReader {
   /** Settles when the stream has ended or was closed. */
   readonly ended: Promise<void>;
-  #reader: ReturnType<ReadableStream<Uint8Array>["getReader"]>;
+  #reader: ReturnType<ReadableStream<Uint8Array<ArrayBuffer>>["getReader"]>;
   #onLine: (line: Uint8Array) => void;
   #pending: Uint8Array[] = [];
   #pause: PromiseWithResolvers<void> | undefined;
 
-  constructor(stream: ReadableStream<Uint8Array>, onLine: (line: Uint8Array) => void) {
+  constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>, onLine: (line: Uint8Array) => void) {
     this.#reader = stream.getReader();
     this.#onLine = onLine;
     this.ended = this.#read();
@@ -31,7 +31,7 @@ export class LineReader {
   async close(): Promise<void> {
     this.#pending = [];
     this.resume();
-    await this.#reader.cancel();
+    await this.#reader.cancel(undefined);
   }
 
   async #read(): Promise<void> {
