@@ -1,13 +1,15 @@
+import type { ReadableStreamDefaultReader } from "node:stream/web";
+
 /** Takes lines from a stream of bytes, and can be told to stop taking. */
 export class LineReader {
   /** Settles when the stream has ended or was closed. */
   readonly ended: Promise<void>;
-  #reader: ReturnType<ReadableStream<Uint8Array<ArrayBuffer>>["getReader"]>;
+  #reader: ReadableStreamDefaultReader<Uint8Array>;
   #onLine: (line: Uint8Array) => void;
   #pending: Uint8Array[] = [];
   #pause: PromiseWithResolvers<void> | undefined;
 
-  constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>, onLine: (line: Uint8Array) => void) {
+  constructor(stream: ReadableStream<Uint8Array>, onLine: (line: Uint8Array) => void) {
     this.#reader = stream.getReader();
     this.#onLine = onLine;
     this.ended = this.#read();
@@ -31,7 +33,7 @@ export class LineReader {
   async close(): Promise<void> {
     this.#pending = [];
     this.resume();
-    await this.#reader.cancel(undefined);
+    await this.#reader.cancel();
   }
 
   async #read(): Promise<void> {
