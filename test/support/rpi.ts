@@ -1,8 +1,9 @@
 import { LineReader } from "./line-reader.ts";
 import { leftovers, memoryOf } from "./leftovers.ts";
-import { RecordRules, shorten, type WireRecord } from "./record.ts";
+import { RecordRules } from "./record-rules.ts";
 import { type FileContent, Sandbox } from "./sandbox.ts";
 import { until } from "./until.ts";
+import { shorten, textOf, type WireRecord } from "./wire.ts";
 import { ensureBuilt } from "../../scripts/build.ts";
 
 /** A step of the built-in model's script; see `rpi --help`. */
@@ -34,6 +35,9 @@ export interface StartOptions {
   cwd?: string;
   /** How long a wait may take; default 10 s. */
   patienceMs?: number;
+  /** Told of each record as it comes, and of each that is sent. */
+  onRecord?: (record: WireRecord) => void;
+  onSent?: (record: object) => void;
 }
 
 export interface Exit {
@@ -87,12 +91,14 @@ export class Rpi implements AsyncDisposable {
   #stdout: LineReader;
   #ownsSandbox: boolean;
   #patienceMs: number;
+  #options: StartOptions;
   #end: Exit | undefined;
   #sent = 0;
   #wake = Promise.withResolvers<void>();
 
   constructor(argv: string[], sandbox: Sandbox, options: StartOptions) {
     this.sandbox = sandbox;
+    this.#options = options;
     this.#ownsSandbox = options.sandbox === undefined;
     this.#patienceMs = options.patienceMs ?? 10_000;
     this.#child = Bun.spawn(argv, { cwd: options.cwd ?? sandbox.cwd, env: sandbox.env(options.env), stdin: "pipe", stdout: "pipe", stderr: "pipe" });
@@ -106,6 +112,7 @@ export class Rpi implements AsyncDisposable {
     const record = this.#rules.check(line);
     if (!record) return;
     this.records.push(record);
+    this.#options.onRecord?.(record);
     this.#changed();
   }
 
@@ -140,6 +147,7 @@ export class Rpi implements AsyncDisposable {
 
   /** Writes records, all in one write. */
   send(...records: object[]): void {
+    for (const record of records) this.#options.onSent?.(record);
     this.sendRaw(records.map((record) => `${JSON.stringify(record)}\n`).join(""));
   }
 
@@ -283,12 +291,6 @@ export class Rpi implements AsyncDisposable {
     const { faults } = this.#rules;
     if (faults.length > 0) throw new Error(`rules of the wire were broken:\n${faults.join("\n")}`);
   }
-}
-
-/** The text of a message, thinking left out. */
-export function textOf(message: { content: string | { type: string; text?: string }[] }): string {
-  if (typeof message.content === "string") return message.content;
-  return message.content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
 
 /** Whether a promise settled in time. */

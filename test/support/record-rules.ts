@@ -1,5 +1,4 @@
-/** A record of the wire. Tests look into it as they like, so its fields have no type. */
-export type WireRecord = { type: string; [field: string]: any };
+import { shorten, type WireRecord } from "./wire.ts";
 
 const CODES = new Set(["parse", "unknown_command", "invalid", "not_found", "busy", "unavailable", "cancelled", "internal"]);
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -48,9 +47,4 @@ export class RecordRules {
 
 function isRecord(value: unknown): value is WireRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value) && typeof (value as WireRecord).type === "string";
-}
-
-/** At most `length` characters, for messages. */
-export function shorten(text: string, length = 300): string {
-  return text.length <= length ? text : `${text.slice(0, length)}… (${text.length} characters)`;
 }
