@@ -1,0 +1,116 @@
+import { closeSync, openSync, unlinkSync, write } from "node:fs";
+import { join } from "node:path";
+
+/** Files that go when rpi does. */
+const passing = new Set<string>();
+let isWatchingExit = false;
+
+/** The file stays after rpi's end: something that lives on, like a session, names it. */
+export function keep(path: string): void {
+  passing.delete(path);
+}
+
+/** Removes at once what would be removed at exit. */
+export function removeOutputFiles(): void {
+  for (const path of passing) {
+    try {
+      unlinkSync(path);
+    } catch {
+      // Somebody has removed or moved it already.
+    }
+  }
+  passing.clear();
+}
+
+function create(): { path: string; fd: number } {
+  const { tmpdir } = require("node:os") as typeof import("node:os");
+  const path = join(tmpdir(), `rpi-output-${crypto.getRandomValues(new Uint8Array(9)).toHex()}.log`);
+  const fd = openSync(path, "wx", 0o600);
+  passing.add(path);
+  if (!isWatchingExit) process.on("exit", removeOutputFiles);
+  isWatchingExit = true;
+  return { path, fd };
+}
+
+const HELD_BYTES = 256 * 1024;
+const AHEAD_BYTES = 1024 * 1024;
+
+export interface FullOutput {
+  path?: string;
+  /** Why there is no file, or none that is complete. */
+  failure?: string;
+}
+
+/** Everything a command has written, in a private (0600) file as soon as it is long; held in memory before. */
+export class OutputFile {
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #file: { path: string; fd: number } | undefined;
+  #failure: string | undefined;
+  #writing: Promise<void> | undefined;
+
+  /** The next bytes, which must not change afterwards. Await what it returns before adding more. */
+  add(bytes: Uint8Array): Promise<void> | undefined {
+    if (this.#failure !== undefined) return undefined;
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    if (!this.#file && this.#waitingBytes <= HELD_BYTES) return undefined;
+    this.begin();
+    return this.#waitingBytes > AHEAD_BYTES ? this.#writing : undefined;
+  }
+
+  /** From now on in a file, all that came before included. */
+  begin(): void {
+    if (this.#failure !== undefined) return;
+    try {
+      this.#file ??= create();
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    this.#writing ??= this.#write(this.#file.fd).finally(() => (this.#writing = undefined));
+  }
+
+  /** Writes the rest and closes. The file goes unless it is wanted. */
+  async end(isWanted: boolean): Promise<FullOutput> {
+    if (isWanted) this.begin();
+    while (this.#writing) await this.#writing;
+    this.#waiting = [];
+    if (this.#file) {
+      closeSync(this.#file.fd);
+      if (!isWanted || this.#failure !== undefined) {
+        unlinkSync(this.#file.path);
+        passing.delete(this.#file.path);
+      }
+    }
+    if (!isWanted) return {};
+    return this.#failure === undefined && this.#file ? { path: this.#file.path } : { failure: this.#failure ?? "" };
+  }
+
+  async #write(fd: number): Promise<void> {
+    while (this.#waiting.length > 0 && this.#failure === undefined) {
+      const bytes = this.#waiting.length === 1 ? this.#waiting[0]! : Buffer.concat(this.#waiting);
+      this.#waiting = [];
+      try {
+        await writeAll(fd, bytes);
+        this.#waitingBytes -= bytes.length;
+      } catch (error) {
+        this.#fail(error);
+      }
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure = error instanceof Error ? error.message : String(error);
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+  }
+}
+
+async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    at += await new Promise<number>((resolve, reject) => {
+      write(fd, bytes, at, bytes.length - at, null, (error, written) => (error ? reject(error) : resolve(written)));
+    });
+  }
+}
