@@ -17,9 +17,10 @@ export async function startModelServer(): Promise<{ url: string; stop(): Promise
 
 const DELTA = "0123456789";
 
-/** `DELTAS n` as the last words of a request is answered with n deltas, anything else with one. */
+/** A conversation in which `DELTAS n` was said is answered with n deltas, any other with one. */
 function answer(body: string): ReadableStream<Uint8Array> {
-  const count = Number(/DELTAS (\d+)[^\d]*$/.exec(body.slice(-4000))?.[1] ?? 1);
+  const asked = body.lastIndexOf("DELTAS ");
+  const count = asked < 0 ? 1 : Number.parseInt(body.slice(asked + "DELTAS ".length, asked + 20), 10);
   const encoder = new TextEncoder();
   const frame = (delta: object, finish: string | null) =>
     `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "bench-1", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
