@@ -1,3 +1,4 @@
+import { scanBytes } from "./byte-scan.ts";
 import { OutputFile, type FullOutput } from "./output-files.ts";
 import { PlainText } from "./plain-text.ts";
 
@@ -33,10 +34,17 @@ export class Output {
   #newlines = 0;
   #totalBytes = 0;
   #endsInLine = false;
+  #endsInsideControl = false;
 
   /** The plain text of the next bytes. Before more is added `ready` is to be awaited, if it is there. */
   add(bytes: Uint8Array): { text: string; ready: Promise<void> | undefined } {
-    const text = this.#take(this.#decoder.decode(bytes, { stream: true }));
+    const scan = scanBytes(bytes);
+    const decoded = this.#decoder.decode(bytes, { stream: true });
+    const text = this.#plain.push(decoded, scan.mayHaveControls || this.#endsInsideControl);
+    this.#endsInsideControl = scan.endsInsideControl;
+    this.#newlines += scan.newlines;
+    this.#totalBytes += scan.isAscii && text.length === bytes.length ? text.length : Buffer.byteLength(text);
+    this.#keep(text);
     const ready = this.#file.add(bytes);
     if (this.#isTruncated) this.#file.begin();
     return { text, ready };
@@ -44,7 +52,10 @@ export class Output {
 
   /** The text of a character that was cut off by the end. */
   end(): string {
-    return this.#take(this.#decoder.decode());
+    const text = this.#plain.push(this.#decoder.decode());
+    this.#totalBytes += Buffer.byteLength(text);
+    this.#keep(text);
+    return text;
   }
 
   /** What is kept, and the file with everything when something is not. */
@@ -61,11 +72,8 @@ export class Output {
     return this.#totalBytes > MAX_BYTES || this.#totalLines > MAX_LINES;
   }
 
-  #take(decoded: string): string {
-    const text = this.#plain.push(decoded);
-    if (text === "") return text;
-    this.#newlines += countNewlines(text);
-    this.#totalBytes += Buffer.byteLength(text);
+  #keep(text: string): void {
+    if (text === "") return;
     this.#endsInLine = text.charCodeAt(text.length - 1) !== NEWLINE;
     const last = this.#pieces.length - 1;
     // Many small pieces would cost more than the text in them.
@@ -74,14 +82,13 @@ export class Output {
     this.#length += text.length;
     // A UTF-16 unit is never less than a byte, so this many units hold all the bytes that are kept.
     while (this.#length - this.#pieces[0]!.length > MAX_BYTES) this.#length -= this.#pieces.shift()!.length;
-    return text;
   }
 
   #tail(): OutputTail {
     const bytes = Buffer.from(this.#pieces.join(""));
     const start = this.#isTruncated ? Math.max(startByBytes(bytes), startByLines(bytes)) : 0;
     const output = bytes.toString("utf8", start);
-    const shownLines = countNewlines(output) + (output !== "" && this.#endsInLine ? 1 : 0);
+    const shownLines = scanBytes(bytes.subarray(start)).newlines + (output !== "" && this.#endsInLine ? 1 : 0);
     return {
       output,
       truncated: this.#isTruncated,
@@ -112,10 +119,4 @@ function startByLines(bytes: Buffer): number {
     if (at < 0) return 0;
   }
   return at + 1;
-}
-
-function countNewlines(text: string): number {
-  let count = 0;
-  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) === NEWLINE) count += 1;
-  return count;
 }

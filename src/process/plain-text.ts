@@ -19,10 +19,9 @@ const enum State {
 export class PlainText {
   #state = State.Text;
 
-  /** The plain part of the next piece. */
-  push(piece: string): string {
-    CONTROL.lastIndex = 0;
-    if (this.#state === State.Text && !CONTROL.test(piece)) return piece;
+  /** The plain part of the next piece. `mayHaveControls`: false when it is known to have none. */
+  push(piece: string, mayHaveControls = true): string {
+    if (!mayHaveControls && this.#state === State.Text) return piece;
     let plain = "";
     let at = 0;
     while (at < piece.length) {
@@ -31,7 +30,7 @@ export class PlainText {
         continue;
       }
       CONTROL.lastIndex = at;
-      const found = CONTROL.exec(piece)?.index ?? piece.length;
+      const found = CONTROL.test(piece) ? CONTROL.lastIndex - 1 : piece.length;
       plain += piece.slice(at, found);
       if (found < piece.length) this.#state = opens(piece.charCodeAt(found));
       at = found + 1;
