@@ -1,0 +1,137 @@
+import { z } from "zod";
+import { Refusal } from "../base/refusal.ts";
+import { runShell, type ShellResult } from "../process/shell.ts";
+import type { ToolDeps } from "./catalog.ts";
+import prose from "./bash.md" with { type: "text" };
+import { formatBytes, MAX_BYTES, MAX_LINES, tail, type Truncation } from "./limits.ts";
+import { tidy } from "./tidy.ts";
+import { type Tool, ToolFailure, type ToolResult } from "./tool.ts";
+
+/** What a timer can wait. */
+const MAX_TIMEOUT_S = 2_147_483;
+
+const parameters = z.object({
+  command: z.string().min(1).describe("Command line for the shell"),
+  timeout: z.number().positive().max(MAX_TIMEOUT_S).optional().describe("Seconds after which the command is stopped; without it there is no limit"),
+});
+
+type Args = z.infer<typeof parameters>;
+
+/** Progress shows the end of the output; the whole comes once, with the result. */
+const PROGRESS_CHARS = 2_000;
+const PROGRESS_MS = 100;
+const SLOW_PROGRESS_MS = 1_000;
+
+/** Runs a command in a shell. */
+export function bash(deps: Pick<ToolDeps, "children" | "shellPath">): Tool<Args> {
+  return {
+    name: "bash",
+    description: prose.trim(),
+    snippet: "Run a command in a shell",
+    parameters: () => parameters,
+    prepare: (args) => tidy(args, parameters),
+    async run({ command, timeout }, { cwd, signal, update, ready }) {
+      const progress = new Progress(update);
+      try {
+        const result = await runShell(deps.children, {
+          command,
+          cwd,
+          shellPath: deps.shellPath,
+          signal,
+          timeoutMs: timeout === undefined ? undefined : Math.max(1, Math.round(timeout * 1000)),
+          onText: (delta) => progress.add(delta),
+          ready,
+        });
+        return toolResult(result, timeout);
+      } catch (error) {
+        throw error instanceof Refusal ? new ToolFailure(`The command could not be started: ${error.message}`) : error;
+      } finally {
+        progress.stop();
+      }
+    },
+  };
+}
+
+/** Tells the end of the output now and then, less often the longer the command runs. */
+class Progress {
+  readonly #update: (partial: ToolResult) => void;
+  readonly #startedAt = performance.now();
+  #text = "";
+  #toldAt = -Infinity;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(update: (partial: ToolResult) => void) {
+    this.#update = update;
+  }
+
+  add(delta: string): void {
+    this.#text = tail(this.#text + delta, PROGRESS_CHARS);
+    if (this.#timer) return;
+    const now = performance.now();
+    const interval = Math.min(SLOW_PROGRESS_MS, Math.max(PROGRESS_MS, (now - this.#startedAt) / 20));
+    const wait = this.#toldAt + interval - now;
+    if (wait <= 0) this.#tell();
+    else this.#timer = setTimeout(() => this.#tell(), wait);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #tell(): void {
+    this.#timer = undefined;
+    this.#toldAt = performance.now();
+    this.#update({ content: [{ type: "text", text: this.#text }] });
+  }
+}
+
+function toolResult(result: ShellResult, timeout: number | undefined): ToolResult {
+  const notes = [rangeNote(result), backgroundNote(result), endNote(result, timeout)].filter((note) => note !== undefined);
+  const output = result.output.replace(/\n+$/, "");
+  const failed = result.exitCode !== 0;
+  const text = output === "" && notes.length === 0 ? "(no output)" : [output, ...notes.map((note) => `[${note}]`)].filter((part) => part !== "").join("\n\n");
+  const details = {
+    ...(result.exitCode !== null && { exitCode: result.exitCode }),
+    ...(result.truncated && { truncation: truncationOf(result) }),
+    ...(result.fullOutputPath !== undefined && { fullOutputPath: result.fullOutputPath }),
+  };
+  return { content: [{ type: "text", text }], ...(Object.keys(details).length > 0 && { details }), ...(failed && { isError: true }) };
+}
+
+function rangeNote(result: ShellResult): string | undefined {
+  if (!result.truncated) return undefined;
+  const last = result.totalLines;
+  const range =
+    result.isLineCut
+      ? `the last ${formatBytes(Buffer.byteLength(result.output))} of line ${last}`
+      : `lines ${result.shownFromLine}-${last} of ${last} (the last ${result.shownLines >= MAX_LINES ? `${MAX_LINES} lines` : formatBytes(MAX_BYTES)})`;
+  const whole = result.fullOutputPath === undefined ? `The rest is lost: ${result.fullOutputFailure ?? "it could not be kept"}.` : `Full output, ${formatBytes(result.totalBytes)}: ${result.fullOutputPath}`;
+  return `Showing ${range}. ${whole}`;
+}
+
+function truncationOf(result: ShellResult): Truncation {
+  return {
+    truncated: true,
+    truncatedBy: result.shownLines >= MAX_LINES ? "lines" : "bytes",
+    firstLine: result.shownFromLine,
+    outputLines: result.shownLines,
+    outputBytes: Buffer.byteLength(result.output),
+    totalLines: result.totalLines,
+    totalBytes: result.totalBytes,
+  };
+}
+
+function backgroundNote(result: ShellResult): string | undefined {
+  if (!result.heldByBackground) return undefined;
+  return "A process that the command left in the background still runs; what it prints from now on is not shown. Send its output to a file if you need it.";
+}
+
+function endNote(result: ShellResult, timeout: number | undefined): string | undefined {
+  if (result.cancelled) return "Command aborted";
+  if (result.timedOut) return `Command timed out: it was stopped, with all that it started, after ${timeout} s. Give a longer timeout, or run it in the background with its output in a file.`;
+  if (result.exitCode === 0) return undefined;
+  const signal = SIGNALS[(result.exitCode ?? 0) - 128];
+  return `Command exited with code ${result.exitCode}${signal === undefined ? "" : ` (ended by ${signal})`}`;
+}
+
+const SIGNALS: Record<number, string> = { 1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM" };
