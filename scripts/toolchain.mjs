@@ -86,7 +86,9 @@ function versionOf(file) {
 function install() {
   tell("installing the packages (once)");
   // Development and optional packages hold the toolchain, so no NODE_ENV and no outer npm may leave them out.
-  const flags = ["--include=dev", "--include=optional", "--no-audit", "--no-fund"];
+  const flags = ["--include=dev", "--include=optional", "--no-audit", "--no-fund", "--no-update-notifier"];
+  // Several packages name a newer Node than ours in their engines; they are run by Bun, so that is no warning for anybody.
+  flags.push("--loglevel=error");
   const npm = findNpm();
   if (!npm) {
     if (!process.versions.bun) throw new Error("npm was not found; it comes with Node.js");
