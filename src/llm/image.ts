@@ -1,0 +1,25 @@
+import type { ImageBlock } from "./message.ts";
+
+/** What the strictest provider takes: bytes of base64, and pixels of a side. */
+const MAX_BASE64 = 5 * 1024 * 1024;
+const MAX_SIDE = 8000;
+
+/** Why an image must not be sent, or the image with the type that its bytes say. */
+export function checkedImage(image: ImageBlock): ImageBlock | string {
+  if (image.data.length > MAX_BASE64) return `it is too big (${(image.data.length / 1024 / 1024).toFixed(1)} MB in base64, at most 5 MB)`;
+  const head = Buffer.from(image.data.slice(0, 64), "base64");
+  const mimeType = sniff(head);
+  if (!mimeType) return "its bytes are no PNG, JPEG, GIF or WebP";
+  const side = mimeType === "image/png" && head.length >= 24 ? Math.max(head.readUInt32BE(16), head.readUInt32BE(20)) : 0;
+  if (side > MAX_SIDE) return `it is too large (${side} pixels, at most ${MAX_SIDE} a side)`;
+  return mimeType === image.mimeType ? image : { ...image, mimeType };
+}
+
+function sniff(head: Buffer): string | undefined {
+  const text = head.toString("latin1");
+  if (text.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
+  if (text.startsWith("\xff\xd8\xff")) return "image/jpeg";
+  if (text.startsWith("GIF8")) return "image/gif";
+  if (text.startsWith("RIFF") && text.slice(8, 12) === "WEBP") return "image/webp";
+  return undefined;
+}
