@@ -1,0 +1,58 @@
+import { adapter } from "./builder.ts";
+import { resolveValue, type Environment } from "./credential.ts";
+import { RequestFailed, type Failure } from "./failure.ts";
+import type { Adapter, ModelRequest, ModelSpec, StreamOptions, StreamResult } from "./model.ts";
+import { KNOWN_PROVIDERS } from "./provider.ts";
+import { repair } from "./repair.ts";
+
+/** What a request needs beside itself. */
+export interface Credentials {
+  env: Environment;
+  /** Unresolved; undefined when there is none. */
+  keySource: string | undefined;
+  needsNoKey: boolean;
+  faux(): Promise<Adapter>;
+}
+
+/** One request: its key and headers are looked up, its messages repaired, its adapter loaded. Never rejects. */
+export async function converse(spec: ModelSpec, request: ModelRequest, options: StreamOptions, credentials: Credentials): Promise<StreamResult> {
+  const { signal } = options;
+  let ready: { spec: ModelSpec; options: StreamOptions; talk: Adapter };
+  try {
+    if (signal.aborted) throw signal.reason;
+    const talk = await adapterOf(spec, credentials);
+    ready = { talk, ...(await withCredentials(spec, options, credentials)) };
+  } catch (error) {
+    return adapter(() => Promise.reject(error))(spec, request, options);
+  }
+  return ready.talk(ready.spec, repair(request, spec), ready.options);
+}
+
+async function adapterOf(spec: ModelSpec, credentials: Credentials): Promise<Adapter> {
+  const { api } = spec.model;
+  switch (api) {
+    case "faux":
+      return credentials.faux();
+    case "openai-completions":
+      return (await import("./openai-completions.ts")).openaiCompletions;
+    default:
+      throw new RequestFailed({ kind: "bad_request", message: `The api "${api}" of ${spec.model.provider} is not spoken here. Most servers have a compatible one: set "api" to "openai-completions" in models.json.` });
+  }
+}
+
+async function withCredentials(spec: ModelSpec, options: StreamOptions, { env, keySource, needsNoKey }: Credentials): Promise<{ spec: ModelSpec; options: StreamOptions }> {
+  if (keySource === undefined && !needsNoKey) throw new RequestFailed(noKey(spec));
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(spec.headers ?? {})) headers[name] = await resolveValue(value, env, options.signal);
+  const apiKey = keySource === undefined ? "" : await resolveValue(keySource, env, options.signal);
+  return {
+    spec: spec.headers ? { ...spec, headers } : spec,
+    options: apiKey ? { ...options, apiKey } : options,
+  };
+}
+
+function noKey({ model: { provider } }: ModelSpec): Failure {
+  const names = KNOWN_PROVIDERS[provider]?.env ?? [];
+  const way = names.length ? `Set ${names.join(" or ")}, or put` : "Put";
+  return { kind: "auth", message: `No API key for ${provider}. ${way} "apiKey" into models.json.` };
+}

@@ -1,0 +1,101 @@
+import type { Model, ModelSpec, ThinkingLevel } from "./model.ts";
+import { KNOWN_PROVIDERS } from "./provider.ts";
+
+/** A model of models.json. */
+export interface ModelConfig {
+  id: string;
+  name?: string;
+  api?: string;
+  baseUrl?: string;
+  reasoning?: boolean;
+  input?: ("text" | "image")[];
+  contextWindow?: number;
+  maxTokens?: number;
+  cost?: Partial<Model["cost"]>;
+  thinkingLevelMap?: Partial<Record<ThinkingLevel, string | null>>;
+  headers?: Record<string, string>;
+  compat?: Record<string, unknown>;
+}
+
+/** A provider of models.json: `providers.<id>`. Values of `apiKey` and `headers` may be `$NAME` or `!command`. */
+export interface ProviderConfig {
+  baseUrl?: string;
+  api?: string;
+  apiKey?: string;
+  headers?: Record<string, string>;
+  /** Send the key as `Authorization: Bearer`, whatever the api's own way. */
+  authHeader?: boolean;
+  compat?: Record<string, unknown>;
+  models?: ModelConfig[];
+}
+
+/** The models of one provider; what cannot be used is left out and told in `notices`. */
+export function specsOf(provider: string, config: ProviderConfig, notices: string[]): ModelSpec[] {
+  if (!isObject(config)) {
+    notices.push(`models.json: providers.${provider} is not an object; ignored.`);
+    return [];
+  }
+  const models: unknown = config.models ?? [];
+  if (!Array.isArray(models)) {
+    notices.push(`models.json: providers.${provider}.models is not a list; ignored.`);
+    return [];
+  }
+  const specs = new Map<string, ModelSpec>();
+  for (const [at, model] of models.entries()) {
+    const spec = specOf(provider, config, model);
+    if (typeof spec === "string") notices.push(`models.json: providers.${provider}.models[${at}]: ${spec}; ignored.`);
+    else specs.set(spec.model.id, spec);
+  }
+  return [...specs.values()];
+}
+
+/** A spec, or why there is none. */
+function specOf(provider: string, config: ProviderConfig, model: ModelConfig): ModelSpec | string {
+  if (!isObject(model) || typeof model.id !== "string" || model.id === "") return "a model needs an id";
+  const known = Object.hasOwn(KNOWN_PROVIDERS, provider) ? KNOWN_PROVIDERS[provider] : undefined;
+  const api = text(model.api) ?? text(config.api) ?? known?.api;
+  if (!api) return `"${model.id}" has no api (for a compatible server: "openai-completions")`;
+  const baseUrl = text(model.baseUrl) ?? text(config.baseUrl) ?? known?.baseUrl;
+  if (!baseUrl) return `"${model.id}" has no baseUrl`;
+  const headers = { ...strings(config.headers), ...strings(model.headers) };
+  const compat = { ...(isObject(config.compat) ? config.compat : {}), ...(isObject(model.compat) ? model.compat : {}) };
+  return {
+    model: {
+      id: model.id,
+      name: text(model.name) ?? model.id,
+      api,
+      provider,
+      baseUrl: baseUrl.replace(/\/+$/, ""),
+      reasoning: model.reasoning === true,
+      input: Array.isArray(model.input) && model.input.includes("image") ? ["text", "image"] : ["text"],
+      contextWindow: tokens(model.contextWindow),
+      maxTokens: tokens(model.maxTokens),
+      cost: { input: price(model.cost?.input), output: price(model.cost?.output), cacheRead: price(model.cost?.cacheRead), cacheWrite: price(model.cost?.cacheWrite) },
+    },
+    ...(Object.keys(headers).length ? { headers } : {}),
+    ...(config.authHeader === true ? { authHeader: true } : {}),
+    ...(Object.keys(compat).length ? { compat } : {}),
+    ...(isObject(model.thinkingLevelMap) ? { thinkingLevelMap: model.thinkingLevelMap } : {}),
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function strings(value: unknown): Record<string, string> {
+  if (!isObject(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter((pair): pair is [string, string] => typeof pair[1] === "string"));
+}
+
+function tokens(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : null;
+}
+
+function price(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
+}
