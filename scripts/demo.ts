@@ -16,7 +16,7 @@ const turns: FauxStep[][] = [
   Array.from({ length: 500 }, (_, n): FauxStep[] => [{ text: `${n + 1}, ` }, { delayMs: 40 }]).flat(),
 ];
 
-const narrator = new Narrator((text) => void Bun.stdout.write(text));
+const narrator = new Narrator((text) => process.stdout.write(text));
 console.log(pc.dim("$ rpi rpc --model faux/faux-1 --faux-script script.json   # → what a client sends, ← what it hears (deltas joined)\n"));
 
 let isAsItShouldBe = false;

@@ -3,15 +3,15 @@ import { shorten, textOf, type WireRecord } from "../test/support/wire.ts";
 
 /** Tells a conversation over the wire for a person: one line a record, the deltas of a text joined as they come. */
 export class Narrator {
-  #write: (text: string) => void;
+  #write: (text: string) => unknown;
   #isInText = false;
 
-  constructor(write: (text: string) => void) {
+  constructor(write: (text: string) => unknown) {
     this.#write = write;
   }
 
   say(text: string): void {
-    this.#line(pc.dim(text));
+    this.#line(`\n${pc.dim(`# ${text}`)}`);
   }
 
   sent(record: object): void {
@@ -27,7 +27,7 @@ export class Narrator {
       return;
     }
     const words = this.#summary(record);
-    if (words !== undefined) this.#line(`${pc.green("←")} ${record.type}${words && ` ${words}`}`);
+    if (words !== undefined) this.#line(`${pc.green("←")} ${words ? `${record.type} ${words}` : pc.dim(record.type)}`);
   }
 
   /** What a record says, in a few words; nothing for one that only repeats what was told already. */
