@@ -1,8 +1,8 @@
-import { isGroupAlive, isProcessAlive, signalGroup, signalProcess, type Signal } from "./group.ts";
+import type { ByteSource } from "./byte-source.ts";
 import type { Input } from "./input.ts";
 import { Ladder } from "./ladder.ts";
-import { isGroupOfZombies } from "./linux.ts";
-import type { ByteSource } from "./pipe.ts";
+import { deathBy, hasProcess, sendSignal } from "./signals.ts";
+import { system } from "./system.ts";
 
 /** Why a child has ended; the first reason wins. `exit`: by itself, or by somebody else's signal. */
 export type EndReason = "exit" | "abort" | "timeout" | "stop";
@@ -13,6 +13,8 @@ export interface ChildEnd {
   exitCode: number;
   /** The name of the signal that it died of. */
   signal?: string;
+  /** It could not be ended; the rest is a guess. */
+  isLost?: boolean;
 }
 
 export interface ChildParts {
@@ -73,8 +75,8 @@ export class Child {
   }
 
   /** Sends a signal to the whole group; nothing happens when it is gone. */
-  signal(signal: Signal): void {
-    if (!this.look()) signalGroup(this.pid, signal);
+  signal(signal: NodeJS.Signals): void {
+    if (!this.look()) system.signalGroup(this.pid, signal);
   }
 
   /**
@@ -89,9 +91,9 @@ export class Child {
   look(isHard = false): boolean {
     if (this.#isGroupGone || !this.#exit) return this.#isGroupGone;
     // A process with the leader's number after its exit is somebody else's: the number has been given anew.
-    const isAlive = isGroupAlive(this.pid) && !isProcessAlive(this.pid);
+    const isAlive = system.isGroupAlive(this.pid) && !hasProcess(this.pid);
     // Not every init buries what it inherits, and not soon.
-    if (isAlive && !(isHard && isGroupOfZombies(this.pid))) return false;
+    if (isAlive && !(isHard && system.isGroupOfZombies(this.pid))) return false;
     this.#isGroupGone = true;
     this.#parts.onGroupGone(this);
     return true;
@@ -140,22 +142,15 @@ export class Child {
   }
 
   #finish(): void {
-    this.#settle({ why: this.#why ?? "exit", ...(this.#exit ?? deathBy("SIGKILL")) });
+    this.#settle({ why: this.#why ?? "exit", ...(this.#exit ?? { ...deathBy("SIGKILL"), isLost: true }) });
   }
 
-  #signalAll(signal: Signal): void {
+  #signalAll(signal: NodeJS.Signals): void {
     this.signal(signal);
-    for (const pid of this.#parts.findStrays()) signalProcess(pid, signal);
+    for (const pid of this.#parts.findStrays()) sendSignal(pid, signal);
   }
 
   #isGone(): boolean {
     return this.look(true) && this.#parts.findStrays().length === 0;
   }
-}
-
-/** Bun gives the bare number of a signal that it has no name for. */
-function deathBy(signal: Signal | number): Omit<ChildEnd, "why"> {
-  if (typeof signal === "number") return { exitCode: 128 + signal, signal: `SIG${signal}` };
-  const { constants } = require("node:os") as typeof import("node:os");
-  return { exitCode: 128 + constants.signals[signal], signal };
 }

@@ -3,13 +3,11 @@ import { isAbsolute } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { Child } from "./child.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
-import { signalProcess } from "./group.ts";
 import { Ladder } from "./ladder.ts";
-import { findMarked } from "./linux.ts";
-import type { ByteSource } from "./pipe.ts";
-import type { Input } from "./input.ts";
 import { Reaper } from "./reaper.ts";
-import { startPiped } from "./wiring.ts";
+import { sendSignal } from "./signals.ts";
+import { system } from "./system.ts";
+import { startPiped, type Wired } from "./wiring.ts";
 
 export type { Child, ChildEnd, EndReason } from "./child.ts";
 
@@ -85,7 +83,7 @@ export class Children {
       process,
       output,
       input,
-      findStrays: () => findMarked({ name: this.#mark, value, outside: process.pid }),
+      findStrays: () => system.findMarked({ name: this.#mark, value, outside: process.pid }),
       onExit: () => this.#exited(),
       onGroupGone: (child) => this.#groupGone(child),
       signal: o.signal,
@@ -108,10 +106,10 @@ export class Children {
     await Promise.all(mine.map(([child]) => child.stop(graceMs)));
     if (this.#started === 0) return;
     const value = owner === undefined ? "" : `${owner}.`;
-    const find = () => findMarked({ name: this.#mark, value, isPrefix: true });
+    const find = () => system.findMarked({ name: this.#mark, value, isPrefix: true });
     if (find().length === 0) return;
     const strays = {
-      signal: (signal: NodeJS.Signals) => find().forEach((pid) => signalProcess(pid, signal)),
+      signal: (signal: NodeJS.Signals) => find().forEach((pid) => sendSignal(pid, signal)),
       isGone: () => find().length === 0,
     };
     await new Ladder(strays, Math.max(0, killAt - performance.now())).done;
@@ -149,9 +147,9 @@ export class Children {
   }
 }
 
-function start(o: ChildOptions, env: Record<string, string>): { process: Bun.Subprocess; output: ByteSource | undefined; input: Input | undefined } {
+function start(o: ChildOptions, env: Record<string, string>): Pick<Wired, "process"> & Partial<Wired> {
   try {
-    if (o.startOnTerminal) return { process: o.startOnTerminal({ argv: o.argv, cwd: o.cwd, env }), output: undefined, input: undefined };
+    if (o.startOnTerminal) return { process: o.startOnTerminal({ argv: o.argv, cwd: o.cwd, env }) };
     return startPiped({ argv: o.argv, cwd: o.cwd, env, hasStdin: o.hasStdin ?? false });
   } catch (error) {
     if (error instanceof Refusal) throw error;

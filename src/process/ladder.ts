@@ -1,12 +1,10 @@
-import type { Signal } from "./group.ts";
-
 /** After KILL the kernel may hold a process for good (a dead disk); nobody waits for it longer than this. */
 const GIVE_UP_MS = 2_000;
 
 /** What a ladder ends. */
 export interface Prey {
   /** To all that are left; strays too. */
-  signal(signal: Signal): void;
+  signal(signal: NodeJS.Signals): void;
   isGone(): boolean;
 }
 

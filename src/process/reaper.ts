@@ -1,6 +1,6 @@
 import { closeSync, writeSync } from "node:fs";
 import { log } from "../base/log.ts";
-import { openPipe } from "./pipe.ts";
+import { system } from "./system.ts";
 
 /**
  * The last will of rpi: a shell in a session of its own that is told which groups live, and that kills
@@ -50,7 +50,7 @@ export class Reaper {
   readonly #mark: string;
   readonly #groups = new Set<number>();
   #tell: ((line: string) => void) | undefined;
-  #isGivenUp = process.platform === "win32";
+  #isGivenUp = !system.hasReaper;
 
   /** The name of the environment variable that marks all children. */
   constructor(mark: string) {
@@ -90,13 +90,13 @@ function startShell(mark: string, onGone: () => void): (line: string) => void {
   const options = {
     cwd: "/",
     // Without the mark, or it would kill itself.
-    env: { PATH: `${process.env["PATH"] ?? ""}:/usr/bin:/bin` },
+    env: { PATH: [process.env["PATH"], "/usr/bin:/bin"].filter(Boolean).join(":") },
     stdout: "ignore",
     stderr: "ignore",
     detached: true,
   } as const;
   const argv = ["/bin/sh", "-c", WILL, "rpi-reaper", mark];
-  const pipe = openPipe();
+  const pipe = system.openPipe();
   if (!pipe) {
     const shell = Bun.spawn(argv, { ...options, stdin: "pipe", onExit: onGone });
     shell.unref();

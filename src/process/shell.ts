@@ -1,8 +1,9 @@
-import type { Child, ChildEnd, Children } from "./children.ts";
+import { Refusal } from "../base/refusal.ts";
+import type { ChildEnd, Children } from "./children.ts";
 import { Deltas } from "./deltas.ts";
 import { Output, type OutputTail } from "./output.ts";
-import type { ByteSource } from "./pipe.ts";
-import { findShell } from "./shell-path.ts";
+import { Pump } from "./pump.ts";
+import { system } from "./system.ts";
 
 export interface ShellOptions {
   command: string;
@@ -40,16 +41,30 @@ export async function runShell(children: Children, o: ShellOptions): Promise<She
   const output = new Output();
   if (o.signal?.aborted) return result(output, { why: "abort", exitCode: 1 }, false);
   const child = children.run({
-    argv: [findShell(o.shellPath), "-c", o.command],
+    argv: [shellPath(o.shellPath), "-c", o.command],
     cwd: o.cwd,
     owner: "shell",
     signal: o.signal,
     timeoutMs: o.timeoutMs,
   });
-  const reading = new Reading(child, output, o);
-  const end = await child.ended;
-  await reading.settle();
-  return result(output, end, !reading.isAtEnd);
+  const deltas = o.onText && new Deltas(o.onText);
+  const pump = new Pump(child.output!, (bytes) => {
+    const { text, ready } = output.add(bytes);
+    deltas?.add(text);
+    const taken = o.ready?.();
+    return ready && taken ? Promise.all([ready, taken]) : (ready ?? taken);
+  });
+  const letGo = () => pump.letGo();
+  o.signal?.addEventListener("abort", letGo, { once: true });
+  try {
+    const end = await child.ended;
+    await pump.settle();
+    deltas?.add(output.end());
+    deltas?.flush();
+    return await result(output, end, !pump.isAtEnd);
+  } finally {
+    o.signal?.removeEventListener("abort", letGo);
+  }
 }
 
 async function result(output: Output, end: ChildEnd, heldByBackground: boolean): Promise<ShellResult> {
@@ -65,91 +80,10 @@ async function result(output: Output, end: ChildEnd, heldByBackground: boolean):
   };
 }
 
-/** After the exit, since a command in the background may write for ever; a pipe never holds as much. */
-const DRAIN_MS = 100;
-const DRAIN_BYTES = 256 * 1024;
-/** With nothing in the pipe for so long all that was in it has been read. */
-const QUIET_MS = 2;
-const QUIET_MS_UNSEEN = 25;
-/** A chatty leftover is drained, but must not keep a processor busy. */
-const LEFTOVER_PAUSE_MS = 10;
-
-/** Reads the pipe of a command as long as its shell runs, and afterwards what must be read. */
-class Reading {
-  isAtEnd = false;
-  readonly #source: ByteSource;
-  readonly #output: Output;
-  readonly #deltas: Deltas | undefined;
-  readonly #o: ShellOptions;
-  readonly #done: Promise<void>;
-  #failure: { error: unknown } | undefined;
-  #readAt = performance.now();
-  #readBytes = 0;
-  #isHeldUp = false;
-  #letGo: (() => void) | undefined;
-  #isLeftover = false;
-
-  constructor(child: Child, output: Output, o: ShellOptions) {
-    this.#source = child.output!;
-    this.#output = output;
-    this.#o = o;
-    if (o.onText) this.#deltas = new Deltas(o.onText);
-    o.signal?.addEventListener("abort", this.#release, { once: true });
-    this.#done = this.#read().catch((error: unknown) => void (this.#failure = { error }));
-  }
-
-  /** Reads what is in the pipe when the shell has exited. */
-  async settle(): Promise<void> {
-    let leftMs = DRAIN_MS;
-    const enoughBytes = this.#readBytes + DRAIN_BYTES;
-    for (let pauseMs = 0; !this.isAtEnd && !this.#failure && leftMs > 0 && this.#readBytes < enoughBytes; pauseMs = 1) {
-      const from = performance.now();
-      await Promise.race([this.#done, Bun.sleep(pauseMs)]);
-      // Time in which nobody could take the text is not the command's.
-      if (!this.#isHeldUp) leftMs -= performance.now() - from;
-      if (!this.#isHeldUp && this.#isQuiet()) break;
-    }
-    this.#isLeftover = true;
-    this.#o.signal?.removeEventListener("abort", this.#release);
-    if (this.#failure) throw this.#failure.error;
-    this.#deltas?.add(this.#output.end());
-    this.#deltas?.flush();
-  }
-
-  #isQuiet(): boolean {
-    const hasMore = this.#source.hasMore();
-    const quietMs = performance.now() - this.#readAt;
-    return hasMore === undefined ? quietMs >= QUIET_MS_UNSEEN : !hasMore && quietMs >= QUIET_MS;
-  }
-
-  async #read(): Promise<void> {
-    for (let bytes = await this.#source.read(); bytes; bytes = await this.#source.read()) {
-      this.#readAt = performance.now();
-      if (this.#isLeftover) {
-        await Bun.sleep(LEFTOVER_PAUSE_MS);
-        continue;
-      }
-      this.#readBytes += bytes.length;
-      const { text, ready } = this.#output.add(bytes);
-      this.#deltas?.add(text);
-      if (ready) await this.#hold(ready);
-      const taken = this.#o.ready?.();
-      if (taken) await this.#hold(taken);
-    }
-    this.isAtEnd = true;
-  }
-
-  /** Waits, unless there has been an abort: nobody may come to read any more. */
-  async #hold(until: Promise<void>): Promise<void> {
-    if (this.#o.signal?.aborted) return;
-    this.#isHeldUp = true;
-    await new Promise<void>((resolve, reject) => {
-      this.#letGo = resolve;
-      until.then(resolve, reject);
-    });
-    this.#isHeldUp = false;
-    this.#readAt = performance.now();
-  }
-
-  readonly #release = () => this.#letGo?.();
+function shellPath(setting: string | undefined): string {
+  const path = setting || (found ??= system.findShell());
+  if (path) return path;
+  throw new Refusal("unavailable", "no shell found: set `shellPath` in settings.json to a bash");
 }
+
+let found: string | undefined;

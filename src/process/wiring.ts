@@ -1,6 +1,7 @@
 import { closeSync } from "node:fs";
+import { readPipe, readStreams, type ByteSource } from "./byte-source.ts";
 import { Input } from "./input.ts";
-import { openPipe, readPipe, readStreams, type ByteSource } from "./pipe.ts";
+import { system, type Pipe } from "./system.ts";
 
 export interface WiringOptions {
   argv: readonly string[];
@@ -20,8 +21,8 @@ export interface Wired {
  * Throws what the system says when it does not start.
  */
 export function startPiped(options: WiringOptions): Wired {
-  const output = openPipe();
-  const input = output && options.hasStdin ? openPipe() : undefined;
+  const output = system.openPipe();
+  const input = output && options.hasStdin ? system.openPipe() : undefined;
   if (!output || (options.hasStdin && !input)) {
     if (output) closeBoth(output);
     return startWithoutPipes(options);
@@ -62,7 +63,7 @@ function startWithoutPipes({ argv, cwd, env, hasStdin }: WiringOptions): Wired {
   return { process, output: readStreams(streams), input: process.stdin ? new Input(process.stdin) : undefined };
 }
 
-function closeBoth(pipe: { readFd: number; writeFd: number }): void {
+function closeBoth(pipe: Pipe): void {
   closeSync(pipe.readFd);
   closeSync(pipe.writeFd);
 }
