@@ -35,8 +35,10 @@ async function adapterOf(spec: ModelSpec, credentials: Credentials): Promise<Ada
       return credentials.faux();
     case "openai-completions":
       return (await import("./openai-completions.ts")).openaiCompletions;
+    case "anthropic-messages":
+      return (await import("./anthropic.ts")).anthropicMessages;
     default:
-      throw new RequestFailed({ kind: "bad_request", message: `The api "${api}" of ${spec.model.provider} is not spoken here. Most servers have a compatible one: set "api" to "openai-completions" in models.json.` });
+      throw new RequestFailed({ kind: "bad_request", message: `The api "${api}" of ${spec.model.provider} is not spoken here. Most servers have a compatible one: set "api" to "openai-completions" or "anthropic-messages" in models.json.` });
   }
 }
 

@@ -91,6 +91,7 @@ export class OpenAIAnswer {
       case "content_filter":
         return builder.stopFailed({ kind: "refusal", code: this.#finish, message: "The provider's content filter stopped the answer (content_filter)." });
       case "model_context_window_exceeded":
+        if (!builder.isEmpty) return builder.stop("length");
         return builder.stopFailed({ kind: "overflow", code: this.#finish, message: "The conversation is longer than the model's context window." });
       case "error": case "network_error": case "insufficient_system_resource": case "abort":
         return builder.stopFailed({ kind: "server", code: this.#finish, message: `The provider broke its answer off (${this.#finish}).` });
