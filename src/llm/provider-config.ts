@@ -1,5 +1,5 @@
 import type { Model, ModelSpec, ThinkingLevel } from "./model.ts";
-import { KNOWN_PROVIDERS } from "./provider.ts";
+import { KNOWN_PROVIDERS, type KnownProvider } from "./provider.ts";
 
 /** A model of models.json. */
 export interface ModelConfig {
@@ -40,9 +40,10 @@ export function specsOf(provider: string, config: ProviderConfig, notices: strin
     notices.push(`models.json: providers.${provider}.models is not a list; ignored.`);
     return [];
   }
+  const known = Object.hasOwn(KNOWN_PROVIDERS, provider) ? KNOWN_PROVIDERS[provider] : undefined;
   const specs = new Map<string, ModelSpec>();
   for (const [at, model] of models.entries()) {
-    const spec = specOf(provider, config, model);
+    const spec = specOf(provider, config, known, model);
     if (typeof spec === "string") notices.push(`models.json: providers.${provider}.models[${at}]: ${spec}; ignored.`);
     else specs.set(spec.model.id, spec);
   }
@@ -50,33 +51,31 @@ export function specsOf(provider: string, config: ProviderConfig, notices: strin
 }
 
 /** A spec, or why there is none. */
-function specOf(provider: string, config: ProviderConfig, model: ModelConfig): ModelSpec | string {
+function specOf(provider: string, config: ProviderConfig, known: KnownProvider | undefined, model: ModelConfig): ModelSpec | string {
   if (!isObject(model) || typeof model.id !== "string" || model.id === "") return "a model needs an id";
-  const known = Object.hasOwn(KNOWN_PROVIDERS, provider) ? KNOWN_PROVIDERS[provider] : undefined;
   const api = text(model.api) ?? text(config.api) ?? known?.api;
   if (!api) return `"${model.id}" has no api (for a compatible server: "openai-completions")`;
   const baseUrl = text(model.baseUrl) ?? text(config.baseUrl) ?? known?.baseUrl;
   if (!baseUrl) return `"${model.id}" has no baseUrl`;
-  const headers = { ...strings(config.headers), ...strings(model.headers) };
-  const compat = { ...(isObject(config.compat) ? config.compat : {}), ...(isObject(model.compat) ? model.compat : {}) };
-  return {
+  const spec: ModelSpec = {
     model: {
       id: model.id,
       name: text(model.name) ?? model.id,
       api,
       provider,
-      baseUrl: baseUrl.replace(/\/+$/, ""),
+      baseUrl: baseUrl.endsWith("/") ? baseUrl.replace(/\/+$/, "") : baseUrl,
       reasoning: model.reasoning === true,
       input: Array.isArray(model.input) && model.input.includes("image") ? ["text", "image"] : ["text"],
       contextWindow: tokens(model.contextWindow),
       maxTokens: tokens(model.maxTokens),
       cost: { input: price(model.cost?.input), output: price(model.cost?.output), cacheRead: price(model.cost?.cacheRead), cacheWrite: price(model.cost?.cacheWrite) },
     },
-    ...(Object.keys(headers).length ? { headers } : {}),
-    ...(config.authHeader === true ? { authHeader: true } : {}),
-    ...(Object.keys(compat).length ? { compat } : {}),
-    ...(isObject(model.thinkingLevelMap) ? { thinkingLevelMap: model.thinkingLevelMap } : {}),
   };
+  if (config.headers || model.headers) spec.headers = { ...strings(config.headers), ...strings(model.headers) };
+  if (config.compat || model.compat) spec.compat = { ...fields(config.compat), ...fields(model.compat) };
+  if (config.authHeader === true) spec.authHeader = true;
+  if (isObject(model.thinkingLevelMap)) spec.thinkingLevelMap = model.thinkingLevelMap;
+  return spec;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -85,6 +84,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function text(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function fields(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
 }
 
 function strings(value: unknown): Record<string, string> {
