@@ -37,15 +37,15 @@ export const todoOpFields = () =>
   z
     .object({
       op: z.enum(TODO_OPS),
-      task: z.string().min(1).nullish().describe("id or content of a task; start, done, drop, rm: without it and without phase, all of them"),
-      phase: z.string().min(1).nullish().describe("name of a phase"),
-      items: z.array(z.string()).nullish().describe("contents of new tasks (append; init of a single phase)"),
+      task: z.string().min(1).optional().describe("id or content of a task; start, done, drop, rm: without it and without phase, all of them"),
+      phase: z.string().min(1).optional().describe("name of a phase"),
+      items: z.array(z.string()).optional().describe("contents of new tasks (append; init of a single phase)"),
       list: z
         .array(z.object({ phase: z.string(), items: z.array(z.string()), agents: z.array(z.string().nullable()).nullish() }))
-        .nullish()
+        .optional()
         .describe("init: the phases with the contents of their tasks"),
-      dependsOn: z.array(z.string()).nullish().describe("ids or contents of the tasks that come first"),
-      cascade: z.boolean().nullish().describe("rm: also what depends on the removed tasks"),
+      dependsOn: z.array(z.string()).optional().describe("ids or contents of the tasks that come first"),
+      cascade: z.boolean().optional().describe("rm: also what depends on the removed tasks"),
     })
     .superRefine((fields, context) => {
       const miss = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
