@@ -69,9 +69,9 @@ export class Child {
     return this.#exit !== undefined;
   }
 
-  /** Whether nobody is left in its group, as last seen. */
-  get isGroupGone(): boolean {
-    return this.#isGroupGone;
+  /** Whether it is being ended: by an abort, a timeout or a stop. */
+  get isEnding(): boolean {
+    return this.#ladder !== undefined;
   }
 
   /** Sends a signal to the whole group; nothing happens when it is gone. */
