@@ -1,7 +1,7 @@
 /**
- * A value that is JSON text already: too deep for JSON.stringify, or known without building it.
- * Only whole `data` values may be one.
+ * A value that is JSON already, as text or as UTF-8 bytes in pieces: too deep for JSON.stringify, too big to
+ * be built as one string, or known without building it. Only a whole `data` value may be one.
  */
 export class RawJson {
-  constructor(readonly text: string) {}
+  constructor(readonly json: string | readonly Uint8Array[]) {}
 }

@@ -26,7 +26,7 @@ const PIECE = 64 * 1024;
  * sharing a write. It never waits for the reader itself; `pendingBytes` says how far the reader is behind.
  */
 export class RecordWriter {
-  #queue: (string | Waiting)[] = [];
+  #queue: (string | Waiting | readonly Uint8Array[])[] = [];
   #pending = 0;
   #pumping = false;
   #scheduled = false;
@@ -47,10 +47,11 @@ export class RecordWriter {
     return this.#pending;
   }
 
-  write(text: string): void {
+  /** Takes a record as JSON text, or as its UTF-8 bytes in pieces. */
+  write(record: string | readonly Uint8Array[]): void {
     if (this.dead) return;
-    this.#queue.push(text);
-    this.#pending += text.length + 1;
+    this.#queue.push(record);
+    this.#pending += sizeOf(record);
     this.#schedule();
   }
 
@@ -58,7 +59,7 @@ export class RecordWriter {
   writeWaiting(record: Waiting): void {
     if (this.dead) return;
     const last = this.#queue.at(-1);
-    if (this.#pumping && last !== undefined && typeof last !== "string" && last.key === record.key) {
+    if (this.#pumping && last !== undefined && isWaiting(last) && last.key === record.key) {
       const before = last.size;
       if (last.merge(record)) {
         this.#pending += last.size - before;
@@ -107,16 +108,17 @@ export class RecordWriter {
     this.#pumping = true;
     try {
       while (this.#queue.length > 0 && !this.dead) {
-        const { text, accounted } = this.#take();
-        const small = text.length <= PIECE / 4;
-        const bytes = small ? text : Buffer.from(text);
-        for (let at = 0; at < bytes.length && !this.dead; at += PIECE) {
-          this.sink.write(typeof bytes === "string" ? bytes : bytes.subarray(at, at + PIECE));
-          const flushed = this.sink.flush();
-          if (flushed instanceof Promise) await flushed;
-          this.taken += 1;
+        const first = this.#queue[0]!;
+        if (isPieces(first)) {
+          this.#queue.shift();
+          for (const piece of first) await this.#put(piece);
+          await this.#put("\n");
+          this.#pending -= sizeOf(first);
+        } else {
+          const { text, size } = this.#take();
+          await this.#put(text.length <= PIECE / 4 ? text : Buffer.from(text));
+          this.#pending -= size;
         }
-        this.#pending -= accounted;
         if (this.#low.length > 0) this.#wakeLow();
       }
     } catch (error) {
@@ -128,26 +130,31 @@ export class RecordWriter {
     this.#wake();
   }
 
-  /** Takes records from the queue up to about one piece. */
-  #take(): { text: string; accounted: number } {
+  /** Gives bytes to the reader piece by piece, each once the one before is taken. */
+  async #put(bytes: string | Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length && !this.dead; at += PIECE) {
+      this.sink.write(typeof bytes === "string" ? bytes : bytes.subarray(at, at + PIECE));
+      const flushed = this.sink.flush();
+      if (flushed instanceof Promise) await flushed;
+      this.taken += 1;
+    }
+  }
+
+  /** Takes records that are text from the queue, up to about one piece. */
+  #take(): { text: string; size: number } {
     let text = "";
-    let accounted = 0;
+    let size = 0;
     let count = 0;
-    while (count < this.#queue.length && (text.length < PIECE || count === 0)) {
+    for (; count < this.#queue.length && text.length < PIECE; count += 1) {
       const record = this.#queue[count]!;
-      count += 1;
-      if (typeof record === "string") {
-        text += record;
-        accounted += record.length + 1;
-      } else {
-        text += record.text();
-        accounted += record.size;
-      }
+      if (isPieces(record)) break;
+      text += typeof record === "string" ? record : record.text();
       text += "\n";
+      size += sizeOf(record);
     }
     if (count === this.#queue.length) this.#queue = [];
     else this.#queue.splice(0, count);
-    return { text, accounted };
+    return { text, size };
   }
 
   #wakeLow(): void {
@@ -163,6 +170,21 @@ export class RecordWriter {
     for (const resolve of this.#idle.splice(0)) resolve();
     for (const { resolve } of this.#low.splice(0)) resolve();
   }
+}
+
+function isPieces(record: string | Waiting | readonly Uint8Array[]): record is readonly Uint8Array[] {
+  return Array.isArray(record);
+}
+
+function isWaiting(record: string | Waiting | readonly Uint8Array[]): record is Waiting {
+  return typeof record !== "string" && !isPieces(record);
+}
+
+/** What a record counts while it waits: about its bytes, LF included. */
+function sizeOf(record: string | Waiting | readonly Uint8Array[]): number {
+  if (typeof record === "string") return record.length + 1;
+  if (isWaiting(record)) return record.size;
+  return record.reduce((sum, piece) => sum + piece.length, 1);
 }
 
 function isGone(error: unknown): boolean {

@@ -83,6 +83,18 @@ test("a reader that is gone ends every wait, once, and nothing more is written",
   expect({ deaths, dead: writer.dead, pending: writer.pendingBytes }).toEqual({ deaths: 1, dead: true, pending: 0 });
 });
 
+test("a record that is bytes in pieces keeps its place", async () => {
+  const sink = new SlowSink();
+  const writer = new RecordWriter(sink, () => {});
+  writer.write("1");
+  writer.write([Buffer.from('{"é":'), Buffer.from("2}")]);
+  writer.writeWaiting(new Text("t", "3"));
+  expect(writer.pendingBytes).toBe(2 + 9 + 1);
+  await writer.whenWritten();
+  expect(sink.text).toBe('1\n{"é":2}\n"3"\n');
+  expect(writer.pendingBytes).toBe(0);
+});
+
 test("a long record goes out whole", async () => {
   const sink = new SlowSink();
   const writer = new RecordWriter(sink, () => {});
