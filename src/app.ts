@@ -1,0 +1,178 @@
+import { Agent } from "./agent/agent.ts";
+import type { AgentEvent } from "./agent/events.ts";
+import { TodoList, type TodoEvent } from "./agent/todos.ts";
+import { systemPrompt } from "./app/instructions.ts";
+import { readConfiguration, type Configuration } from "./app/configuration.ts";
+import { chooseModel } from "./app/model-choice.ts";
+import { openFirst } from "./app/session-choice.ts";
+import { Sessions } from "./app/sessions.ts";
+import { log } from "./base/log.ts";
+import { Refusal } from "./base/refusal.ts";
+import { VERSION } from "./base/version.ts";
+import type { Flags } from "./settings/flags.ts";
+import type { ModelSpec, ThinkingLevel } from "./llm/model.ts";
+import { ModelRegistry } from "./llm/registry.ts";
+import { Children } from "./process/children.ts";
+import type { Session } from "./session/session.ts";
+import type { Tool } from "./tools/tool.ts";
+
+/** Told whenever the session is another: at the start and after each replacement (protocol.md, section 1). */
+export interface SessionStarted {
+  type: "session_started";
+  data: { version: 3; id: string; timestamp: string; cwd: string; protocolVersion: 1; rpiVersion: string; sessionFile?: string };
+}
+
+export type AppEvent = SessionStarted | AgentEvent | TodoEvent;
+
+export interface AppOptions {
+  flags: Flags;
+  env: Record<string, string | undefined>;
+  /** Absolute and there. */
+  cwd: string;
+  emit(event: AppEvent): void;
+  /** Undefined while the reader keeps up; else resolves when it has caught up (protocol.md, Pressure). */
+  ready(): Promise<void> | undefined;
+}
+
+/** Everything that one rpi is made of, put together from flags, settings and files, and ended in reverse order. */
+export class App {
+  readonly agent: Agent;
+  readonly models: ModelRegistry;
+  readonly children: Children;
+  readonly todos: TodoList;
+  readonly sessions: Sessions;
+  /** False while start-up work goes on that prompts wait for. */
+  isReady = true;
+  #tools: Promise<Tool[]> | undefined;
+
+  private constructor(
+    private readonly options: AppOptions,
+    private readonly configuration: Configuration,
+    session: Session,
+  ) {
+    const { settings } = configuration;
+    this.models = configuration.models;
+    this.children = new Children({ env: options.env, hiddenNames: configuration.hiddenNames });
+    const { spec, level } = chooseModel(configuration, options.flags, session);
+    this.agent = new Agent(session, spec, level, {
+      emit: options.emit,
+      ready: options.ready,
+      models: this.models,
+      children: this.children,
+      tools: () => this.tools(),
+      systemPrompt: (tools) => systemPrompt(tools, this.configuration, this.options.flags, this.agent.session.cwd),
+      settings,
+      scope: configuration.scope,
+    });
+    this.todos = new TodoList({ store: (state) => this.agent.session.append({ type: "todo_snapshot", state }), emit: options.emit });
+    this.sessions = new Sessions({
+      configuration,
+      agent: this.agent,
+      leave: async () => {},
+      arrive: (next) => {
+        this.#begin(next, this.agent.model, this.agent.thinkingLevel);
+        this.announce();
+      },
+    });
+    this.#begin(session, spec, level);
+  }
+
+  /** Throws what makes a start impossible; the text says what to do. */
+  static async start(options: AppOptions): Promise<App> {
+    const configuration = await readConfiguration(options);
+    const session = await openFirst(configuration, options);
+    try {
+      return new App(options, configuration, session);
+    } catch (error) {
+      session.close();
+      throw error;
+    }
+  }
+
+  /** Tells which session this is, and what was skipped or repaired on the way to it. */
+  announce(): void {
+    const { session } = this.agent;
+    this.options.emit({
+      type: "session_started",
+      data: {
+        version: 3, id: session.id, timestamp: session.createdAt, cwd: session.cwd, protocolVersion: 1, rpiVersion: VERSION,
+        ...(session.file === undefined ? {} : { sessionFile: session.file }),
+      },
+    });
+    for (const notice of [...this.configuration.notices.splice(0), ...session.notices]) {
+      this.options.emit({ type: "notice", ...notice });
+      log(`rpi: ${notice.message}`);
+    }
+  }
+
+  state() {
+    const { agent } = this;
+    const { session } = agent;
+    return {
+      ...(agent.model ? { model: agent.model.model } : {}),
+      thinkingLevel: agent.thinkingLevel,
+      isStreaming: agent.isStreaming,
+      isCompacting: agent.isCompacting,
+      steeringMode: agent.steeringMode,
+      followUpMode: agent.followUpMode,
+      ...(session.file === undefined ? {} : { sessionFile: session.file }),
+      sessionId: session.id,
+      ...(session.name === undefined ? {} : { sessionName: session.name }),
+      autoCompactionEnabled: agent.autoCompaction,
+      autoRetryEnabled: agent.autoRetry,
+      messageCount: session.messages().length,
+      pendingMessageCount: agent.pendingMessageCount,
+      cwd: session.cwd,
+      todoPhases: this.todos.phases,
+      isReady: this.isReady,
+    };
+  }
+
+  stats() {
+    const { session } = this.agent;
+    const contextUsage = this.agent.contextUsage();
+    return {
+      ...(session.file === undefined ? {} : { sessionFile: session.file }),
+      sessionId: session.id,
+      ...session.stats(),
+      ...(contextUsage ? { contextUsage } : {}),
+    };
+  }
+
+  setModel(provider: string, modelId: string) {
+    const spec = this.models.find(provider, modelId);
+    if (!spec) throw new Refusal("not_found", `Model not found: ${provider}/${modelId}`);
+    return this.agent.setModel(spec);
+  }
+
+  /** Stops every child that is left: TERM, `graceMs`, KILL, until all are gone. */
+  stopChildren(graceMs: number): Promise<void> {
+    return this.children.stopAll(graceMs);
+  }
+
+  /** Ends what the app is made of; nothing of it may be used afterwards. `stopped`: children are being stopped already. */
+  async close(graceMs: number, stopped: Promise<void> = this.stopChildren(graceMs)): Promise<void> {
+    await stopped;
+    this.agent.session.sync();
+    this.agent.session.close();
+  }
+
+  /** A new session says first with which model and level it begins. */
+  #begin(session: Session, spec: ModelSpec | undefined, level: ThinkingLevel): void {
+    if (!this.todos.restore(session.todos())) this.configuration.notices.push({ level: "warning", code: "bad_todos", message: "The session's todos could not be read; the list is empty" });
+    if (session.leafId !== null) return;
+    if (spec) session.append({ type: "model_change", provider: spec.model.provider, modelId: spec.model.id });
+    session.append({ type: "thinking_level_change", thinkingLevel: level });
+  }
+
+  tools(): Promise<Tool[]> {
+    this.#tools ??= this.#loadTools();
+    return this.#tools;
+  }
+
+  async #loadTools(): Promise<Tool[]> {
+    const { loadTools } = await import("./tools/catalog.ts");
+    const { shellPath } = this.configuration.settings;
+    return loadTools(this.configuration.tools, { children: this.children, ...(shellPath ? { shellPath } : {}) });
+  }
+}

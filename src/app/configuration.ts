@@ -1,0 +1,97 @@
+import path from "node:path";
+import { Refusal } from "../base/refusal.ts";
+import type { Flags } from "../settings/flags.ts";
+import type { Choice } from "../llm/pattern.ts";
+import { PROVIDER_KEY_NAMES } from "../llm/provider.ts";
+import type { ProviderConfig } from "../llm/provider-config.ts";
+import { type FauxOptions, ModelRegistry } from "../llm/registry.ts";
+import { sessionFolder } from "../session/place.ts";
+import type { Notice } from "../session/open.ts";
+import { agentFolder, expandHome, readJsonFile, type FileFault } from "../settings/files.ts";
+import { readSettings, type Settings } from "../settings/settings.ts";
+import { DEFAULT_TOOLS } from "../tools/catalog.ts";
+import type { AppOptions } from "../app.ts";
+
+/** What flags, environment and files say together: flag > environment > setting > default. */
+export interface Configuration {
+  agentDir: string;
+  settings: Settings;
+  models: ModelRegistry;
+  /** The models that cycle_model goes through; none: all. */
+  scope: readonly Choice[];
+  /** Names of the tools that the model has. */
+  tools: readonly string[];
+  /** Environment variables that children do not get. */
+  hiddenNames: ReadonlySet<string>;
+  /** What was skipped or ignored while reading, to be told once. */
+  notices: Notice[];
+  /** False with --no-session. */
+  keepsFiles: boolean;
+  /** Where session files of a folder stand. */
+  sessionFolder(cwd: string): string;
+}
+
+export async function readConfiguration({ flags, env, cwd }: AppOptions): Promise<Configuration> {
+  const notices: Notice[] = [];
+  const fault = ({ message }: FileFault) => notices.push({ level: "warning", code: "bad_file", message });
+  const agentDir = await agentFolder(env);
+  const settingsFile = path.join(agentDir, "settings.json");
+  const settings = readSettings(readJsonFile(settingsFile, fault), (words) => fault({ file: settingsFile, message: `${settingsFile}: ${words}` }));
+  const providers = readProviders(path.join(agentDir, "models.json"), fault);
+  const sessionDir = flags["session-dir"] ?? env.PI_CODING_AGENT_SESSION_DIR ?? settings.sessionDir;
+  const fixed = sessionDir ? path.resolve(cwd, await expandHome(sessionDir, env)) : undefined;
+  const models = new ModelRegistry({ providers, env, timeouts: settings.timeouts, faux: await readFaux(flags, env, cwd), apiKey: keyFlag(flags) });
+  const patterns = flags.models?.split(",").map((one) => one.trim()).filter(Boolean) ?? settings.enabledModels;
+  const scope = patterns?.length ? models.match(patterns) : [];
+  for (const words of models.notices) fault({ file: "models.json", message: words });
+  const allowed = new Set(settings.childEnv.allow);
+  return {
+    agentDir, settings, models, scope, notices,
+    tools: chooseTools(flags),
+    keepsFiles: !flags["no-session"],
+    hiddenNames: new Set([...PROVIDER_KEY_NAMES].filter((name) => !allowed.has(name))),
+    sessionFolder: (folder) => fixed ?? sessionFolder(agentDir, folder),
+  };
+}
+
+function readProviders(file: string, fault: (fault: FileFault) => void): Record<string, ProviderConfig> {
+  const content = readJsonFile(file, fault);
+  if (content === undefined) return {};
+  const providers = (content as { providers?: unknown } | null)?.providers;
+  if (providers === null || typeof providers !== "object" || Array.isArray(providers)) {
+    fault({ file, message: `${file}: "providers" must be an object; going on without it` });
+    return {};
+  }
+  return providers as Record<string, ProviderConfig>;
+}
+
+async function readFaux(flags: Flags, env: AppOptions["env"], cwd: string): Promise<FauxOptions> {
+  const response = env.PI_FAUX_RESPONSE;
+  const file = flags["faux-script"] ?? env.RPI_FAUX_SCRIPT;
+  if (!file) return response === undefined ? {} : { response };
+  const { readFauxScript } = await import("./faux-file.ts");
+  return { script: readFauxScript(path.resolve(cwd, file)), ...(response === undefined ? {} : { response }) };
+}
+
+function keyFlag(flags: Flags): { provider: string; key: string } | undefined {
+  const key = flags["api-key"];
+  if (!key) return undefined;
+  const provider = flags.provider ?? flags.model?.split("/")[0];
+  // Without a model the key has no provider to belong to; pi ignores it then, too.
+  return provider ? { provider, key } : undefined;
+}
+
+/** The names that --tools, --exclude-tools and the --no-… switches leave (their rules are pi's). */
+export function chooseTools(flags: Flags): string[] {
+  const names = (text: string | undefined) => text?.split(",").map((one) => one.trim()).filter(Boolean);
+  const listed = names(flags.tools);
+  const changes = listed?.filter((name) => /^[+-]/.test(name)) ?? [];
+  if (listed && changes.length > 0 && changes.length < listed.length) throw new Refusal("invalid", "--tools takes either names, or only +name and -name");
+  let chosen: string[] = flags["no-tools"] || flags["no-builtin-tools"] ? [] : [...DEFAULT_TOOLS];
+  if (changes.length > 0) {
+    const removed = new Set(changes.filter((one) => one.startsWith("-")).map((one) => one.slice(1)));
+    chosen = [...new Set([...chosen, ...changes.filter((one) => one.startsWith("+")).map((one) => one.slice(1))])].filter((name) => !removed.has(name));
+  } else if (listed) chosen = listed;
+  const excluded = names(flags["exclude-tools"])?.map((pattern) => new Bun.Glob(pattern)) ?? [];
+  return chosen.filter((name) => !excluded.some((glob) => glob.match(name)));
+}

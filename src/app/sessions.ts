@@ -1,0 +1,89 @@
+import fs from "node:fs";
+import path from "node:path";
+import type { Agent } from "../agent/agent.ts";
+import { stored } from "../agent/queue.ts";
+import { Refusal } from "../base/refusal.ts";
+import { Session } from "../session/session.ts";
+import type { Configuration } from "./configuration.ts";
+
+/** What the commands that replace a session answer. Nothing can veto one yet, so `cancelled` is false. */
+export interface Replaced {
+  cancelled: boolean;
+}
+
+export interface SessionsOptions {
+  configuration: Configuration;
+  agent: Agent;
+  /** Ends what belongs to the session that goes: its processes, its loops. */
+  leave(): Promise<void>;
+  /** Takes up what belongs to the session that came, and tells of it. */
+  arrive(session: Session): void | Promise<void>;
+}
+
+/**
+ * The four ways in which one session takes the place of another (protocol.md, section 6): validate, abort and
+ * wait until idle, stop what belongs to the old one, replace, tell. What is refused changes nothing.
+ */
+export class Sessions {
+  constructor(private readonly o: SessionsOptions) {}
+
+  async begin(parentSession?: string): Promise<Replaced> {
+    const { cwd } = this.#current;
+    return this.#replace(async () => Session.create({ cwd, dir: this.#dir, ...(parentSession === undefined ? {} : { parentSession: path.resolve(cwd, parentSession) }) }));
+  }
+
+  async switchTo(sessionPath: string): Promise<Replaced> {
+    const current = this.#current;
+    const file = path.resolve(current.cwd, sessionPath);
+    // Ours already, and locked by us.
+    const next = file === current.file && fs.existsSync(file) ? current : await Session.open(file);
+    return this.#replace(async () => next);
+  }
+
+  async fork(entryId: string): Promise<Replaced & { text: string }> {
+    const { text, leafId } = this.#current.forkPoint(entryId);
+    return { text, ...(await this.#replace((source) => this.#copy(source, leafId))) };
+  }
+
+  async clone(): Promise<Replaced> {
+    return this.#replace((source) => this.#copy(source, source.leafId));
+  }
+
+  get #current(): Session {
+    return this.o.agent.session;
+  }
+
+  /** Where the file of a new session belongs; null while sessions are kept in memory. */
+  get #dir(): string | null {
+    const { cwd } = this.#current;
+    return this.o.configuration.keepsFiles ? this.o.configuration.sessionFolder(cwd) : null;
+  }
+
+  #copy(source: Session, leafId: string | null): Promise<Session> {
+    return Session.fork(source, { cwd: source.cwd, dir: this.#dir, leafId });
+  }
+
+  async #replace(make: (old: Session) => Promise<Session>): Promise<Replaced> {
+    const { agent } = this.o;
+    await agent.abort();
+    await this.o.leave();
+    const old = this.#current;
+    const next = await this.#made(make, old);
+    if (next !== old) {
+      agent.replaceSession(next);
+      old.sync();
+      old.close();
+    }
+    await this.o.arrive(next);
+    return { cancelled: false };
+  }
+
+  async #made(make: (old: Session) => Promise<Session>, old: Session): Promise<Session> {
+    try {
+      return await make(old);
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      return stored("The session was not replaced", () => { throw error; });
+    }
+  }
+}

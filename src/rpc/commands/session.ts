@@ -1,0 +1,77 @@
+import { z } from "zod";
+import { RawJson } from "../../base/raw-json.ts";
+import { command } from "../command.ts";
+import { entry, nothing } from "../shapes.ts";
+
+const replaced = () => z.looseObject({ cancelled: z.boolean() });
+const leafId = () => z.string().nullable();
+
+export const session = {
+  new_session: command({
+    summary: "Begin an empty session; model and thinking level stay.",
+    when: "session",
+    params: () => z.object({ parentSession: z.string().optional() }),
+    data: replaced,
+    run: ({ sessions }, { parentSession }) => sessions.begin(parentSession),
+  }),
+  switch_session: command({
+    summary: "Go on with the session of a file.",
+    when: "session",
+    params: () => z.object({ sessionPath: z.string().min(1) }),
+    data: replaced,
+    run: ({ sessions }, { sessionPath }) => sessions.switchTo(sessionPath),
+  }),
+  fork: command({
+    summary: "Begin a session with the talk up to before a user message, whose text is given back.",
+    when: "session",
+    params: () => z.object({ entryId: z.string() }),
+    data: () => replaced().extend({ text: z.string() }),
+    run: ({ sessions }, { entryId }) => sessions.fork(entryId),
+  }),
+  clone: command({
+    summary: "Begin a session with the whole active branch.",
+    when: "session",
+    data: replaced,
+    run: ({ sessions }) => sessions.clone(),
+  }),
+  get_fork_messages: command({
+    summary: "All user messages of the file, for fork.",
+    when: "now",
+    data: () => z.looseObject({ messages: z.array(z.looseObject({ entryId: z.string(), text: z.string() })) }),
+    run: ({ agent }) => ({ messages: agent.session.forkMessages() }),
+  }),
+  get_entries: command({
+    summary: "The entries of the session file in its order, strictly after `since`.",
+    when: "now",
+    params: () => z.object({ since: z.string().optional(), limit: z.number().int().min(1).optional() }),
+    data: () => z.looseObject({ entries: z.array(entry()), leafId: leafId(), hasMore: z.boolean().optional() }),
+    run: ({ agent }, { since, limit }) => {
+      const { entries, ...rest } = agent.session.entriesJson(since, limit);
+      return around("entries", entries, rest);
+    },
+  }),
+  get_tree: command({
+    summary: "The entries as a tree, or with `flat` as a list of nodes.",
+    when: "now",
+    params: () => z.object({ flat: z.boolean().optional() }),
+    data: () => {
+      const node = z.looseObject({ entry: entry(), label: z.string().optional(), labelTimestamp: z.string().optional(), get children() { return z.array(node); } });
+      const flat = z.looseObject({ id: z.string(), parentId: z.string().nullable(), type: z.string(), label: z.string().optional() });
+      return z.union([z.looseObject({ tree: z.array(node), leafId: leafId() }), z.looseObject({ nodes: z.array(flat), leafId: leafId() })]);
+    },
+    run: ({ agent: { session: current } }, { flat }) =>
+      flat ? { nodes: current.flatTree(), leafId: current.leafId } : around("tree", current.treeJson(), { leafId: current.leafId }),
+  }),
+  set_session_name: command({
+    summary: "Give the session a display name.",
+    when: "now",
+    params: () => z.object({ name: z.string() }),
+    data: nothing,
+    run: ({ agent }, { name }) => { agent.rename(name); },
+  }),
+};
+
+/** `{"<name>":<json>,…rest}` of JSON that is in pieces already. */
+function around(name: string, json: Iterable<Uint8Array>, rest: object): RawJson {
+  return new RawJson([Buffer.from(`{"${name}":`), ...json, Buffer.from(`,${JSON.stringify(rest).slice(1)}`)]);
+}

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { commands } from "./commands.ts";
+import { events } from "./events.ts";
+import { once } from "./shapes.ts";
+import { uiClosed, uiMethods, uiResponse } from "./ui.ts";
+
+const id = () => z.union([z.string(), z.number()]).nullish();
+
+const failure = once(() => z.looseObject({
+  id: z.union([z.string(), z.number()]).optional(), type: z.literal("response"), command: z.string(), success: z.literal(false), error: z.string(),
+  code: z.enum(["parse", "unknown_command", "invalid", "not_found", "busy", "unavailable", "cancelled", "internal"]),
+}).meta({ id: "Failure" }));
+
+const union = (of: z.ZodType[]) => z.union(of as [z.ZodType, ...z.ZodType[]]);
+
+/** What a client may write. */
+export const commandSchema = once(() => union([
+  ...Object.entries(commands).map(([type, { params, summary }]) => {
+    const fields = params?.();
+    const head = z.looseObject({ type: z.literal(type), id: id() }).describe(summary);
+    return fields ? z.intersection(head, fields) : head;
+  }),
+  uiResponse().extend({ type: z.literal("extension_ui_response"), id: z.string() }),
+]));
+
+/** What answers a command. */
+export const responseSchema = once(() => union([
+  ...Object.entries(commands).map(([type, { data }]) => z.looseObject({
+    id: z.union([z.string(), z.number()]).optional(), type: z.literal("response"), command: z.literal(type), success: z.literal(true), data: data(),
+  })),
+  failure(),
+]));
+
+/** What rpi tells by itself. */
+export const eventSchema = once(() => union([
+  ...Object.entries(events).map(([type, fields]) => fields().extend({ type: z.literal(type) })),
+  ...Object.entries(uiMethods).map(([method, fields]) => fields().extend({ type: z.literal("extension_ui_request"), id: z.string(), method: z.literal(method) })),
+  uiClosed().extend({ type: z.literal("extension_ui_closed") }),
+]));
+
+/** The JSON Schema (2020-12) of every record, as JSON text. */
+export function schemaText(): string {
+  const whole = z.object({ command: commandSchema(), response: responseSchema(), event: eventSchema() });
+  const schema = z.toJSONSchema(whole, { target: "draft-2020-12", unrepresentable: "any", io: "input" });
+  const { properties, $defs, ...head } = schema as { properties: Record<string, unknown>; $defs?: Record<string, unknown>; $schema?: string };
+  return `${JSON.stringify({
+    $schema: head.$schema,
+    title: "rpi wire protocol",
+    description: "One JSON object a line: commands go in on stdin; responses and events come out on stdout.",
+    anyOf: Object.keys(properties).map((name) => ({ $ref: `#/$defs/${name}` })),
+    $defs: { ...$defs, ...properties },
+  }, null, 2)}\n`;
+}

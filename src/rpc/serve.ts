@@ -1,0 +1,113 @@
+import fs from "node:fs";
+import path from "node:path";
+import { App, type AppEvent, type AppOptions } from "../app.ts";
+import { LineSplitter } from "../base/line-splitter.ts";
+import { flushLog, log } from "../base/log.ts";
+import { RecordWriter } from "../base/record-writer.ts";
+import { Refusal } from "../base/refusal.ts";
+import { durationMs, type Flags } from "../settings/flags.ts";
+import { Dispatcher } from "./dispatch.ts";
+import { Ending } from "./ending.ts";
+import { failureText } from "./frames.ts";
+import { Outbound } from "./outbound.ts";
+
+const DEFAULT_MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Commands that may wait for the reader of stdout before stdin is not read any more. */
+const MAX_HELD = 1000;
+
+export interface ServeOptions extends Pick<AppOptions, "flags" | "env"> {
+  stdin: ReadableStream<Uint8Array>;
+  stdout: Bun.FileSink;
+}
+
+/**
+ * RPC mode from the first record to the exit code (protocol.md, sections 1, 2 and 11). `signals` is how
+ * main tells of a signal; the returned promise gives the exit code.
+ */
+export class Server {
+  readonly #writer: RecordWriter;
+  readonly #outbound: Outbound;
+  readonly #ending: Ending;
+
+  constructor(private readonly options: ServeOptions) {
+    this.#writer = new RecordWriter(options.stdout, () => this.#ending.readerGone());
+    this.#outbound = new Outbound(this.#writer);
+    this.#ending = new Ending(this.#writer, endFlags(options.flags));
+  }
+
+  /** Begins an orderly shutdown with this exit code, or ends at once when it is the second signal. */
+  signal(exitCode: number): void {
+    this.#ending.signal(exitCode);
+  }
+
+  async run(): Promise<number> {
+    const { flags, env } = this.options;
+    const maxLineBytes = Number(flags["max-line-bytes"] ?? DEFAULT_MAX_LINE_BYTES);
+    let app: App;
+    try {
+      const cwd = workingFolder(flags.cwd);
+      app = await App.start({ flags, env, cwd, emit: (event: AppEvent) => this.#outbound.emit(event), ready: () => this.#outbound.ready() });
+    } catch (error) {
+      return this.#failStart(error);
+    }
+    app.announce();
+    const dispatcher = new Dispatcher(app, this.#writer, maxLineBytes);
+    this.#ending.watch(app, dispatcher);
+    void this.#read(dispatcher, maxLineBytes);
+    return this.#ending.exitCode;
+  }
+
+  async #read(dispatcher: Dispatcher, maxLineBytes: number): Promise<void> {
+    let first = true;
+    const splitter = new LineSplitter(maxLineBytes, (line) => {
+      if ("tooLong" in line) dispatcher.tooLong();
+      else dispatcher.line(first ? withoutMark(line) : line);
+      first = false;
+    });
+    const reader = this.options.stdin.getReader();
+    try {
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done || this.#ending.begun) break;
+        splitter.push(value);
+        while (dispatcher.held > MAX_HELD && !this.#ending.begun) await dispatcher.nextAnswer();
+      }
+      if (!this.#ending.begun) splitter.end();
+    } catch (error) {
+      // A stdin that is closed or broken is at its end.
+      log(`rpi: stdin: ${(error as Error).message}`);
+    }
+    this.#ending.endOfInput();
+  }
+
+  async #failStart(error: unknown): Promise<number> {
+    const words = error instanceof Error ? error.message : String(error);
+    this.#writer.write(failureText(undefined, "initialize", "unavailable", words));
+    log(`rpi: ${words}`);
+    await Promise.all([Promise.race([this.#writer.whenWritten(), Bun.sleep(3000)]), flushLog(500)]);
+    return 1;
+  }
+}
+
+/** The folder to work in, absolute; throws when it is not there. */
+function workingFolder(named: string | undefined): string {
+  let here: string;
+  try {
+    here = process.cwd();
+  } catch {
+    throw new Refusal("unavailable", "The current folder does not exist any more; start rpi in another one, or name one with -C");
+  }
+  const folder = path.resolve(here, named ?? ".");
+  if (named !== undefined && !fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new Refusal("not_found", `-C ${named}: there is no such folder`);
+  return folder;
+}
+
+function endFlags(flags: Flags): { onEof: "drain" | "abort"; drainTimeoutMs?: number } {
+  const drainTimeoutMs = flags["drain-timeout"] === undefined ? undefined : durationMs(flags["drain-timeout"]);
+  return { onEof: flags["on-eof"] ?? "drain", ...(drainTimeoutMs === undefined ? {} : { drainTimeoutMs }) };
+}
+
+/** A byte order mark before the first record is dropped. */
+function withoutMark(line: Uint8Array): Uint8Array {
+  return line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? line.subarray(3) : line;
+}
