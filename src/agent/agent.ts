@@ -8,12 +8,15 @@ import type { Children } from "../process/children.ts";
 import type { CustomMessage } from "../session/message.ts";
 import type { Session } from "../session/session.ts";
 import type { Tool } from "../tools/tool.ts";
+import { Compaction } from "./compaction.ts";
+import { estimateOverhead } from "./compaction-estimate.ts";
+import { ContextWatch, type ContextUse } from "./context-use.ts";
 import { DirectBash, type BashCommand, type BashResult } from "./direct-bash.ts";
-import type { AgentEvent } from "./events.ts";
+import type { AgentEvent, CompactionResult } from "./events.ts";
 import { ModelChoice } from "./model-choice.ts";
 import { MessageQueue, stored, type QueueKind, type QueueMode, type QueueTexts } from "./queue.ts";
 import type { RetrySettings } from "./retry.ts";
-import { Run, type Opening, type RunEnd, type RunHost } from "./run.ts";
+import { GRACE_MS, Run, type Opening, type RunEnd, type RunHost } from "./run.ts";
 import type { Equipment } from "./turn.ts";
 
 export interface AgentSettings {
@@ -61,6 +64,12 @@ export class Agent {
   #session: Session;
   #queue: MessageQueue;
   #run: Run | undefined;
+  /** A compaction that was asked for, from the request to its end. */
+  #manual: { abort: AbortController; graceMs: number; ended: Promise<unknown>; isRunWanted: boolean } | undefined;
+  /** A run of what was queued meanwhile, right after that. */
+  #soon: Promise<void> | undefined;
+  readonly #context = new ContextWatch();
+  readonly #compaction: Compaction;
   readonly #choice: ModelChoice;
   readonly #bash: DirectBash;
   readonly #emit: (event: AgentEvent) => void;
@@ -83,6 +92,15 @@ export class Agent {
     this.autoCompaction = settings.compaction.enabled;
     this.#queue = new MessageQueue(session, this.#emit);
     this.#choice = new ModelChoice({ models: options.models, session: () => this.#session, emit: this.#emit }, spec, level, options.scope);
+    this.#compaction = new Compaction({
+      session: () => this.#session,
+      context: this.#context,
+      settings: settings.compaction,
+      choice: () => ({ spec: this.#choice.usable(), level: this.#choice.level }),
+      stream: (spec, request, o) => options.models.stream(spec, request, o),
+      retry: () => this.#retry(),
+      emit: this.#emit,
+    });
     this.#bash = new DirectBash({
       session: () => this.#session,
       children: options.children,
@@ -111,8 +129,12 @@ export class Agent {
     return this.#run !== undefined;
   }
 
+  get isCompacting(): boolean {
+    return this.#compaction.isRunning;
+  }
+
   get isIdle(): boolean {
-    return !this.#run && !this.#bash.isRunning;
+    return !this.#run && !this.#manual && !this.#soon && !this.#bash.isRunning;
   }
 
   get pendingMessageCount(): number {
@@ -123,12 +145,17 @@ export class Agent {
     return this.#queue.texts();
   }
 
+  contextUsage(): ContextUse {
+    return this.#context.use(this.#session, this.model);
+  }
+
   /** Accepts or refuses at once. Busy, it queues where `streamingBehavior` says how. */
   prompt(o: Said & { streamingBehavior?: "steer" | "followUp" | undefined }): Accepted {
     const content = contentOf(o);
-    if (this.isStreaming) {
-      if (!o.streamingBehavior) throw new Refusal("busy", 'A run is active. Give streamingBehavior "steer" or "followUp" to queue the message, or wait for agent_settled.');
-      this.#queue.add(o.streamingBehavior, content, o.requestId);
+    if (this.#run || this.#manual) {
+      const what = this.#run ? "A run is active" : "A compaction is under way";
+      if (!o.streamingBehavior) throw new Refusal("busy", `${what}. Give streamingBehavior "steer" or "followUp" to queue the message, or wait for its end.`);
+      this.#enqueue(o.streamingBehavior, content, o.requestId);
       return { disposition: "queued" };
     }
     this.#choice.usable();
@@ -140,12 +167,12 @@ export class Agent {
 
   /** Delivered before the next call of the model. */
   steer(o: Said): void {
-    this.#queue.add("steer", contentOf(o), o.requestId);
+    this.#enqueue("steer", contentOf(o), o.requestId);
   }
 
   /** Delivered when the agent would stop. */
   followUp(o: Said): void {
-    this.#queue.add("followUp", contentOf(o), o.requestId);
+    this.#enqueue("followUp", contentOf(o), o.requestId);
   }
 
   clearQueue(): QueueTexts {
@@ -154,7 +181,7 @@ export class Agent {
 
   /** Starts a run with a message of rpi's own at once; refused unless the agent rests. */
   injectRun(message: CustomMessage): Promise<RunEnd> {
-    if (this.isStreaming) throw new Refusal("busy", "A run is active.");
+    if (!this.isIdle) throw new Refusal("busy", "The agent is not at rest.");
     this.#choice.usable();
     const { role: _, timestamp: __, ...body } = message;
     stored("The message was not accepted", () => this.#session.append({ type: "custom_message", ...body }));
@@ -163,11 +190,45 @@ export class Agent {
     return run.ended;
   }
 
-  /** Stops the run and direct commands; resolves when the agent rests and has said so. The queues stay. */
-  async abort(graceMs?: number): Promise<void> {
+  /**
+   * Stops the run, a compaction and direct commands; resolves when the agent rests and has said so. The queues stay.
+   * `graceMs`: how long a tool or a model may go on before it is left alone.
+   */
+  async abort(graceMs = GRACE_MS): Promise<void> {
     this.#run?.abort(graceMs);
     this.#bash.abort();
+    if (this.#manual) {
+      this.#manual.graceMs = graceMs;
+      this.#manual.isRunWanted = false;
+      this.#manual.abort.abort();
+    }
     await this.whenIdle();
+  }
+
+  /**
+   * Replaces the older part of the context by a summary; a run that is active is aborted first. Refused at once while
+   * another compaction is under way. `begun` is called when it has begun, or cannot.
+   * What is queued meanwhile runs afterwards, unless this is aborted.
+   */
+  async compact(instructions?: string, begun: () => void = () => {}): Promise<CompactionResult> {
+    if (this.#manual || this.isCompacting) throw new Refusal("busy", "A compaction is under way.");
+    this.#choice.usable();
+    const ended = Promise.withResolvers<void>();
+    const manual = { abort: new AbortController(), graceMs: GRACE_MS, ended: ended.promise, isRunWanted: false };
+    this.#manual = manual;
+    try {
+      this.#run?.abort();
+      await this.#run?.ended;
+      if (manual.abort.signal.aborted) throw new Refusal("cancelled", "Compaction was aborted");
+      const result = this.#compaction.run({ reason: "manual", signal: manual.abort.signal, graceMs: () => manual.graceMs, instructions });
+      begun();
+      return await result;
+    } finally {
+      begun();
+      this.#manual = undefined;
+      if (manual.isRunWanted && this.#queue.size) this.#runQueueSoon();
+      ended.resolve();
+    }
   }
 
   /** Gives up on a retry that is waited for; the run ends with its last failure. */
@@ -215,6 +276,8 @@ export class Agent {
   async whenIdle(): Promise<void> {
     while (!this.isIdle) {
       await this.#run?.ended;
+      await this.#manual?.ended;
+      await this.#soon;
       await this.#bash.whenIdle();
     }
   }
@@ -226,6 +289,22 @@ export class Agent {
     this.#session = session;
     this.#queue = new MessageQueue(session, this.#emit);
     if (hadQueue || this.#queue.size) this.#emit({ type: "queue_update", ...this.#queue.texts() });
+  }
+
+  #enqueue(kind: QueueKind, content: (TextBlock | ImageBlock)[], requestId: string | number | undefined): void {
+    this.#queue.add(kind, content, requestId);
+    if (this.#manual) this.#manual.isRunWanted = true;
+  }
+
+  /** After the answer to the compaction has been written: that is what the next turn of the event loop is for. */
+  #runQueueSoon(): void {
+    this.#soon = new Promise((resolve) => {
+      setImmediate(() => {
+        this.#soon = undefined;
+        if (!this.#run && !this.#manual && this.#queue.size) this.#begin({ messages: [] }).start();
+        resolve();
+      });
+    });
   }
 
   #begin(opening: Opening): Run {
@@ -243,35 +322,41 @@ export class Agent {
       emit: this.#emit,
       ready: options.ready && (() => options.ready?.()),
       now: this.#now,
-      mode: (kind: QueueKind) => (kind === "steer" ? this.steeringMode : this.followUpMode),
+      mode: (kind) => (kind === "steer" ? this.steeringMode : this.followUpMode),
       choice: () => ({ spec: this.#choice.usable(), level: this.#choice.level }),
-      equipment: () => (equipment ??= equip(options)),
+      equipment: () => (equipment ??= this.#equip()),
       stream: (spec, request, o) => options.models.stream(spec, request, o),
-      retry: () => ({ ...options.settings.retry, enabled: this.autoRetry }),
+      retry: () => this.#retry(),
       afterResults: () => this.#bash.flush(),
-      compactsOnOverflow: () => false,
-      compactIfFull: () => undefined,
-      compactAfterOverflow: () => Promise.resolve(false),
+      isFull: () => this.autoCompaction && this.#compaction.isDue(),
+      compactsOnOverflow: () => this.autoCompaction,
+      overflowed: (failure) => this.#compaction.learn(failure),
+      compact: (reason, signal, graceMs) => this.#compaction.run({ reason, signal, graceMs }).then(() => true, () => false),
       over: (run, end) => this.#over(run, end),
     };
   }
 
-  #over(run: Run, end: RunEnd): void {
+  #retry(): RetrySettings {
+    return { ...this.options.settings.retry, enabled: this.autoRetry };
+  }
+
+  async #equip(): Promise<Equipment> {
+    const tools = await this.options.tools();
+    const [systemPrompt, { toolSchema }] = await Promise.all([this.options.systemPrompt(tools), import("../tools/schema.ts")]);
+    const schemas = tools.map(toolSchema);
+    this.#context.setOverhead(estimateOverhead(systemPrompt, schemas));
+    return { tools: new Map(tools.map((tool) => [tool.name, tool])), schemas, systemPrompt };
+  }
+
+  #over(run: Run, { promptIds, ...end }: RunEnd): void {
     if (this.#run !== run) return;
     this.#run = undefined;
     this.#bash.flush();
-    const { promptIds, ...rest } = end;
-    this.#emit({ type: "agent_settled", ...rest, ...(promptIds.length > 0 && { promptIds }) });
+    this.#emit({ type: "agent_settled", ...end, ...(promptIds.length > 0 && { promptIds }) });
   }
 }
 
 function contentOf({ text, images = [] }: Said): (TextBlock | ImageBlock)[] {
   if (text.trim() === "" && images.length === 0) throw new Refusal("invalid", "The message is empty: it needs text or an image.");
   return text === "" ? [...images] : [{ type: "text", text }, ...images];
-}
-
-async function equip(options: AgentOptions): Promise<Equipment> {
-  const tools = await options.tools();
-  const [systemPrompt, { toolSchema }] = await Promise.all([options.systemPrompt(tools), import("../tools/schema.ts")]);
-  return { tools: new Map(tools.map((tool) => [tool.name, tool])), schemas: tools.map(toolSchema), systemPrompt };
 }

@@ -1,6 +1,7 @@
 import { Refusal } from "../base/refusal.ts";
 import { textOf, type UserMessage } from "../llm/message.ts";
-import type { QueuedMessage, Session } from "../session/session.ts";
+import type { QueuedMessage } from "../session/queue.ts";
+import type { Session } from "../session/session.ts";
 import type { AgentEvent } from "./events.ts";
 
 export type QueueKind = QueuedMessage["kind"];

@@ -16,12 +16,14 @@ export interface RunEnd {
 export interface RunHost extends Omit<LoopContext, "signal" | "graceMs" | "answers" | "answered" | "because" | "between"> {
   /** Read at each failure: they may be changed while the run goes on. */
   retry(): RetrySettings;
-  /** Makes room when the context is nearly full; gives whether there is room, or nothing when there was. Must not throw. */
-  compactIfFull(signal: AbortSignal): Promise<boolean> | undefined;
-  /** Makes room after the model refused the context as too long; gives whether there is room now. Must not throw. */
-  compactAfterOverflow(failure: Failure, signal: AbortSignal): Promise<boolean>;
-  /** Whether an overflow would be answered by a compaction. */
+  /** Whether the context should be compacted now, by the settings. Must not throw. */
+  isFull(): boolean;
+  /** Whether an overflow is answered by a compaction. */
   compactsOnOverflow(): boolean;
+  /** An overflow may tell how large the window is. */
+  overflowed(failure: Failure): void;
+  /** Compacts; gives whether it could. Must not reject. */
+  compact(reason: "threshold" | "overflow", signal: AbortSignal, graceMs: () => number): Promise<boolean>;
   /** The run is over: nothing of it comes after this but its `agent_settled`. Must not throw. */
   over(run: Run, end: RunEnd): void;
 }
@@ -33,7 +35,7 @@ export interface Opening {
 }
 
 /** How long after an abort tools and model streams may go on before they are left alone. */
-const GRACE_MS = 3000;
+export const GRACE_MS = 3000;
 
 /** A run from its acceptance to rest: loops, with retries and compactions between them. It ends exactly once. */
 export class Run {
@@ -48,7 +50,9 @@ export class Run {
   #attempt = 0;
   /** An overflow was answered by a compaction, and no answer has come since. */
   #madeRoom = false;
-  /** Making room failed: it is not tried again before every turn. */
+  /** Answers since the context was compacted in this run. */
+  #answers = Number.POSITIVE_INFINITY;
+  /** Compacting failed or did not help: it is not tried again before every turn. */
   #staysFull = false;
   #isStarted = false;
   /** `agent_start` was told, `agent_end` was not. */
@@ -68,6 +72,7 @@ export class Run {
       answers: (requestId) => void this.#promptIds.push(requestId),
       answered: (message) => {
         if (message.stopReason === "error" || message.stopReason === "aborted") return;
+        this.#answers++;
         this.#madeRoom = false;
         this.#closeRetry(true);
       },
@@ -154,9 +159,10 @@ export class Run {
       await this.#makeRoom();
       return false;
     }
+    if (failure.kind === "overflow") host.overflowed(failure);
     if (failure.kind === "overflow" && host.compactsOnOverflow() && !this.#madeRoom) {
       over(true);
-      this.#madeRoom = await host.compactAfterOverflow(failure, signal);
+      this.#madeRoom = await this.#compact("overflow");
       return this.#madeRoom;
     }
     const plan = planRetry(failure, this.#attempt + 1, host.retry());
@@ -169,10 +175,22 @@ export class Run {
     return this.#waitForRetry(plan.delayMs, message.errorMessage ?? failure.message);
   }
 
-  /** Nothing to wait for in the common case. */
+  /** Compacts a context that is nearly full. Nothing to wait for in the common case. */
   #makeRoom(): Promise<void> | undefined {
-    if (this.#staysFull) return undefined;
-    return this.host.compactIfFull(this.#abort.signal)?.then((hasRoom) => { this.#staysFull = !hasRoom; });
+    if (this.#staysFull || !this.host.isFull()) return undefined;
+    if (this.#answers === 1) {
+      // It was compacted, and one answer later it is full again: once more would be a loop.
+      this.#staysFull = true;
+      this.host.emit({ type: "notice", level: "warning", code: "context_full", message: "The context is nearly full though it was just compacted. A new session or a model with a larger context window gives room." });
+      return undefined;
+    }
+    return this.#compact("threshold").then((hasRoom) => { this.#staysFull = !hasRoom; });
+  }
+
+  async #compact(reason: "threshold" | "overflow"): Promise<boolean> {
+    const isDone = await this.host.compact(reason, this.#abort.signal, () => this.#graceMs);
+    if (isDone) this.#answers = 0;
+    return isDone;
   }
 
   /** What the words of a failure leave open: why it is not tried again. */

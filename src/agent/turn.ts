@@ -1,12 +1,12 @@
 import { logBug } from "../base/log.ts";
 import type { Failure } from "../llm/failure.ts";
-import { noUsage, type AssistantMessage, type ToolCall, type ToolResultMessage } from "../llm/message.ts";
-import type { ModelRequest, ModelSpec, StreamOptions, StreamResult, ThinkingLevel, ToolSchema } from "../llm/model.ts";
+import type { AssistantMessage, ToolCall, ToolResultMessage } from "../llm/message.ts";
+import type { ModelRequest, ModelSpec, StreamResult, ThinkingLevel, ToolSchema } from "../llm/model.ts";
 import type { Session } from "../session/session.ts";
 import type { Tool } from "../tools/tool.ts";
+import { ask, blank, type Stream } from "./ask.ts";
 import { runCalls } from "./calls.ts";
 import type { AgentEvent } from "./events.ts";
-import { ABANDONED, orAbandon } from "./grace.ts";
 import { messagesForModel } from "./messages-for-model.ts";
 
 /** What a model can do in this run: the same for all of its turns, so that prompt caches hold. */
@@ -26,7 +26,7 @@ export interface TurnContext {
   /** The model and level of the next call; they may change between two. */
   choice(): { spec: ModelSpec; level: ThinkingLevel };
   equipment(): Promise<Equipment>;
-  stream(spec: ModelSpec, request: ModelRequest, options: Omit<StreamOptions, "apiKey" | "timeouts">): Promise<StreamResult>;
+  stream: Stream;
   /** What is to be added to the words of a failure: why nothing more is tried. */
   because(failure: Failure): string | undefined;
   /** Called after each `message_end` of the model. */
@@ -50,10 +50,16 @@ export async function turn(context: TurnContext): Promise<TurnEnd> {
   let isBegun = false;
   const begin = () => {
     isBegun = true;
-    emit({ type: "message_start", message: { ...blank(spec, context.now()), stopReason: "pending" } });
+    emit({ type: "message_start", message: { ...blank(spec), stopReason: "pending" } });
   };
-  const asked = await ask(context, spec, level, begin, () => isBegun);
-  const end: TurnEnd = { message: explained(asked, context), toolResults: [], ...(asked.failure && { failure: asked.failure }) };
+  const answer = await ask(context.stream, spec, () => request(context, level), {
+    ...context,
+    emit: (assistantMessageEvent, usage) => {
+      if (!isBegun) begin();
+      emit({ type: "message_update", usage, assistantMessageEvent });
+    },
+  });
+  const end: TurnEnd = { message: explained(answer, context), toolResults: [], ...(answer.failure && { failure: answer.failure }) };
   try {
     session.append({ type: "message", message: end.message });
   } catch (error) {
@@ -63,61 +69,34 @@ export async function turn(context: TurnContext): Promise<TurnEnd> {
   if (!isBegun) begin();
   emit({ type: "message_end", message: end.message });
   context.answered(end.message);
-  const calls = end.fault === undefined ? end.message.content.filter((block): block is ToolCall => block.type === "toolCall") : [];
-  if (calls.length) {
-    try {
-      const { tools } = await context.equipment();
-      const keep = (message: ToolResultMessage) => void session.append({ type: "message", message });
-      await runCalls(end.message, calls, { ...context, cwd: session.cwd, tools, keep }, (result) => end.toolResults.push(result));
-    } catch (error) {
-      end.fault = unstored(error);
-    }
-  }
+  if (end.fault === undefined) await answerCalls(context, end);
   context.afterResults();
   emit({ type: "turn_end", message: end.message, toolResults: end.toolResults });
   return end;
 }
 
 /** A turn that ends before its model call: the answer only says why. */
-export function failedTurn(context: TurnContext, why: string): TurnEnd {
-  const message: AssistantMessage = { ...blank(context.choice().spec, context.now()), stopReason: "error", errorMessage: why };
+export function failedTurn(context: TurnContext, fault: string): TurnEnd {
+  const message: AssistantMessage = { ...blank(context.choice().spec), errorMessage: fault };
   try {
     context.session.append({ type: "message", message });
   } catch {
-    // Most likely this is what failed before, and `why` says it.
+    // Most likely this is what failed before, and `fault` says it.
   }
   context.emit({ type: "message_start", message: { ...message, stopReason: "pending" } });
   context.emit({ type: "message_end", message });
   context.afterResults();
   context.emit({ type: "turn_end", message, toolResults: [] });
-  return { message, toolResults: [], fault: why };
+  return { message, toolResults: [], fault };
 }
 
-async function ask(context: TurnContext, spec: ModelSpec, level: ThinkingLevel, begin: () => void, isBegun: () => boolean): Promise<StreamResult> {
-  const { signal, session, emit } = context;
-  try {
-    if (signal.aborted) return aborted(spec, context);
-    const { systemPrompt, schemas } = await context.equipment();
-    if (signal.aborted) return aborted(spec, context);
-    let isListening = true;
-    const request: ModelRequest = { systemPrompt, tools: schemas, messages: messagesForModel(session.messages()), thinkingLevel: level, sessionId: session.id };
-    const answer = context.stream(spec, request, {
-      signal,
-      emit: (assistantMessageEvent, usage) => {
-        if (!isListening) return;
-        if (!isBegun()) begin();
-        emit({ type: "message_update", usage, assistantMessageEvent });
-      },
-      ...(context.ready && { ready: context.ready }),
-    });
-    const result = await orAbandon(answer, signal, context.graceMs);
-    isListening = false;
-    return result === ABANDONED ? aborted(spec, context) : result;
-  } catch (error) {
-    logBug("a turn", error);
-    const message = `Internal error: ${error instanceof Error ? error.message : String(error)}`;
-    return { message: { ...blank(spec, context.now()), stopReason: "error", errorMessage: message }, failure: { kind: "bad_request", message } };
-  }
+export function unstored(error: unknown): string {
+  return `The session could not be written, so the run ended: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+async function request({ equipment, session }: TurnContext, thinkingLevel: ThinkingLevel): Promise<ModelRequest> {
+  const { systemPrompt, schemas } = await equipment();
+  return { systemPrompt, tools: schemas, messages: messagesForModel(session.messages()), thinkingLevel, sessionId: session.id };
 }
 
 function explained({ message, failure }: StreamResult, context: TurnContext): AssistantMessage {
@@ -125,14 +104,21 @@ function explained({ message, failure }: StreamResult, context: TurnContext): As
   return because ? { ...message, errorMessage: `${message.errorMessage ?? failure.message} (${because})` } : message;
 }
 
-function aborted(spec: ModelSpec, context: TurnContext): StreamResult {
-  return { message: { ...blank(spec, context.now()), stopReason: "aborted", errorMessage: "Aborted" } };
+async function answerCalls(context: TurnContext, end: TurnEnd): Promise<void> {
+  const calls = end.message.content.filter((block): block is ToolCall => block.type === "toolCall");
+  if (!calls.length) return;
+  const { session } = context;
+  const tools = await context.equipment().then((equipment) => equipment.tools, noTools);
+  const keep = (message: ToolResultMessage) => void session.append({ type: "message", message });
+  try {
+    await runCalls(end.message, calls, { ...context, cwd: session.cwd, tools, keep }, (result) => end.toolResults.push(result));
+  } catch (error) {
+    end.fault = unstored(error);
+  }
 }
 
-function blank({ model }: ModelSpec, timestamp: number): AssistantMessage {
-  return { role: "assistant", content: [], api: model.api, provider: model.provider, model: model.id, usage: noUsage(), stopReason: "error", timestamp };
-}
-
-export function unstored(error: unknown): string {
-  return `The session could not be written, so the run ended: ${error instanceof Error ? error.message : String(error)}`;
+/** A model that could be asked had its tools; without them the calls get results that say so. */
+function noTools(error: unknown): ReadonlyMap<string, Tool> {
+  logBug("the tools of a run", error);
+  return new Map();
 }
