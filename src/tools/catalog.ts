@@ -16,6 +16,9 @@ const LOADERS: Record<string, Loader> = {
   bash: async (deps) => (await import("./bash.ts")).bash(deps),
   edit: async () => (await import("./edit.ts")).edit,
   write: async () => (await import("./write.ts")).write,
+  grep: async () => (await import("./grep.ts")).grep,
+  find: async () => (await import("./find.ts")).find,
+  ls: async () => (await import("./ls.ts")).ls,
 };
 
 /** The names of all built-in tools. */
