@@ -1,6 +1,6 @@
 /** A wait in the words of a body: Gemini's `"retryDelay": "34s"`, `retry_after_seconds: 7`, "try again in 1m3.5s". */
 const FIELD = /"?retry[_-]?(?:after|delay|in)(_?(?:ms|milliseconds|seconds|secs?))?"?\s*[:=]\s*"?([\d.]+)\s*(ms|s)?/i;
-const SENTENCE = /(?:try|retry)[^.]{0,20}? (?:in|after) (?:(\d+)h ?)?(?:(\d+)m(?:in(?:utes?)?)? ?)?(?:([\d.]+) ?(ms|s(?:ec(?:onds?)?)?)\b)?/i;
+const SENTENCE = /(?:try|retry)[^.]{0,20}? (?:in|after) (?:(\d+)h ?)?(?:(\d+)m(?!s)(?:in(?:utes?)?)? ?)?(?:([\d.]+) ?(ms|s(?:ec(?:onds?)?)?)\b)?/i;
 
 /** How long a failed response asks to wait, of its headers or else its body; undefined when it does not say. */
 export function retryAfterMs(headers: Headers | undefined, body: string, now = Date.now()): number | undefined {
