@@ -56,12 +56,15 @@ export const childRows: Row[] = [
     isForPi: false,
     async measure(target) {
       await using client = await target.ready();
+      const request = { type: "process_spawn", spec: { argv: ["true"], cwd: target.sandbox.cwd } };
+      const endOf = () => client.line('"type":"process_exited"');
+      await client.ask({ type: "process_list" });
       const times: number[] = [];
       for (let round = 0; round < 60; round += 1) {
         times.push(
           await timeMs(async () => {
-            const exited = client.line('"type":"process_exited"');
-            client.send({ type: "process_spawn", spec: { argv: ["true"], cwd: target.sandbox.cwd } });
+            const exited = endOf();
+            client.send(request);
             await exited;
           }),
         );

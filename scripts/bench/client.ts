@@ -1,6 +1,9 @@
 import { memoryOf } from "../../test/support/leftovers.ts";
 import { LineReader } from "../../test/support/line-reader.ts";
 
+/** Beyond this a row has failed. */
+const PATIENCE_MS = 60_000;
+
 /** The other end of a measured program's pipes. It looks at lines as bytes, so that reading costs little beside what is measured. */
 export class Client implements AsyncDisposable {
   readonly pid: number;
@@ -44,7 +47,8 @@ export class Client implements AsyncDisposable {
     if (this.#hasEnded) return Promise.reject(new Error(`the program had ended before the bench waited for ${needle}`));
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     this.#waiting = { needle, resolve, reject };
-    return promise;
+    const timer = setTimeout(() => reject(new Error(`${needle} did not come within ${PATIENCE_MS / 1000} s`)), PATIENCE_MS);
+    return promise.finally(() => clearTimeout(timer));
   }
 
   /** When each line that holds this text comes, from now on; the array is filled as they do. */
