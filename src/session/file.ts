@@ -1,5 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { Refusal } from "../base/refusal.ts";
+import { lockFile, type Lock } from "./lock.ts";
 
 /** The session could not be written (a full disk, a folder that may not be written); the file is valid and later appends may work. */
 export class SessionWriteError extends Error {
@@ -8,76 +10,100 @@ export class SessionWriteError extends Error {
     readonly file: string,
     /** The system's word: ENOSPC, EACCES, … */
     readonly code: string,
-    message: string,
+    why: string,
     options?: ErrorOptions,
   ) {
-    super(message, options);
+    super(`Cannot write the session file ${file}: ${why}`, options);
   }
 
   static of(file: string, error: unknown): SessionWriteError {
     if (error instanceof SessionWriteError) return error;
     const { code = "EIO", message } = error as NodeJS.ErrnoException;
-    return new SessionWriteError(file, code, `Cannot write the session file ${file}: ${message}`, { cause: error });
+    return new SessionWriteError(file, code, message, { cause: error });
   }
 }
 
-/** The file of a session, opened for appending lines. Nothing before its end is ever changed. */
+const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = fs.constants;
+
+/** The file of a session, locked, read at any place and written at its end only. */
 export class SessionFile {
-  /** Set when what stands at the end is a line without its LF: the next line begins with one. */
-  private isTorn = false;
+  /** The file ends with a line without its LF: what is written next begins with one. */
+  isTorn = false;
 
   private constructor(
     readonly path: string,
-    private readonly fd: number,
+    /** For reading. */
+    readonly fd: number,
+    private readonly lock: Lock,
+    readonly isWritable: boolean,
   ) {}
 
-  /** Makes the file (0600) and, where it is missing, its folder (0700). Refuses a file that exists. */
-  static create(file: string, text: string): SessionFile {
-    let made: SessionFile | undefined;
+  /** Makes the file (0600) and, where they are missing, its folders (0700). A file that exists is an error. */
+  static create(file: string): SessionFile {
+    let fd: number | undefined;
     try {
       fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-      made = new SessionFile(file, fs.openSync(file, fs.constants.O_RDWR | fs.constants.O_APPEND | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o600));
-      made.append(text);
-      return made;
+      fd = fs.openSync(file, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600);
+      // Whoever opens it from now on finds it empty or locked.
+      return new SessionFile(file, fd, lockFile(file), true);
     } catch (error) {
-      if (made) {
-        made.close();
-        fs.rmSync(file, { force: true });
-      }
+      if (fd !== undefined) discard(fd, file);
       throw SessionWriteError.of(file, error);
     }
   }
 
-  /** Opens a file that is there. `isTorn` tells that its last line has no LF. */
-  static open(file: string, isTorn: boolean): SessionFile {
-    const opened = new SessionFile(file, fs.openSync(file, fs.constants.O_RDWR | fs.constants.O_APPEND));
-    opened.isTorn = isTorn;
-    return opened;
+  /** Opens a file that is there, for reading only where it may not be written. Throws Refusal. */
+  static open(file: string): SessionFile {
+    return opened(file, () => {
+      const { fd, isWritable } = openToWrite(file);
+      try {
+        return new SessionFile(file, fd, lockFile(file), isWritable);
+      } catch (error) {
+        fs.closeSync(fd);
+        throw error;
+      }
+    });
   }
 
-  /** Appends lines in one write; all of it is in the file when this returns, nothing of it when it throws. */
-  append(text: string): void {
+  /** Opens a file that another process may be writing, to read it. Throws Refusal. */
+  static peek(file: string): SessionFile {
+    return opened(file, () => new SessionFile(file, fs.openSync(file, O_RDONLY), { isHeld: false, release() {} }, false));
+  }
+
+  get isLocked(): boolean {
+    return this.lock.isHeld;
+  }
+
+  /** Fills the buffer and gives the part that is filled: less than all of it at the end of the file. */
+  read(at: number, buffer: Buffer): Buffer {
+    let filled = 0;
+    while (filled < buffer.length) {
+      const read = fs.readSync(this.fd, buffer, filled, buffer.length - filled, at + filled);
+      if (read === 0) break;
+      filled += read;
+    }
+    return buffer.subarray(0, filled);
+  }
+
+  /**
+   * Appends lines in one write and tells the offset of the first. All of it is in the file when this returns and
+   * nothing of it when it throws SessionWriteError.
+   */
+  append(text: string): number {
+    if (!this.isWritable) throw new SessionWriteError(this.path, "EACCES", "it may only be read");
     const bytes = Buffer.from(this.isTorn ? `\n${text}` : text, "utf8");
     const { size, nlink } = fs.fstatSync(this.fd);
-    if (nlink === 0) throw new SessionWriteError(this.path, "ENOENT", `The session file ${this.path} has been deleted; start a new session`);
+    if (nlink === 0) throw new SessionWriteError(this.path, "ENOENT", "it has been deleted; start a new session");
     let written = 0;
     try {
       while (written < bytes.length) written += fs.writeSync(this.fd, bytes, written, bytes.length - written);
-      this.isTorn = false;
     } catch (error) {
       if (written > 0) this.cutBack(size, written);
       throw SessionWriteError.of(this.path, error);
     }
-  }
-
-  /** Takes a half-written piece away, or leaves it as a broken line of its own that readers skip. */
-  private cutBack(size: number, written: number): void {
-    try {
-      if (fs.fstatSync(this.fd).size !== size + written) throw new Error("another program has written since");
-      fs.ftruncateSync(this.fd, size);
-    } catch {
-      this.isTorn = true;
-    }
+    const start = this.isTorn ? size + 1 : size;
+    this.isTorn = false;
+    return start;
   }
 
   sync(): void {
@@ -86,5 +112,54 @@ export class SessionFile {
 
   close(): void {
     fs.closeSync(this.fd);
+    this.lock.release();
   }
+
+  /** For a file that could not be made whole. */
+  discard(): void {
+    this.lock.release();
+    discard(this.fd, this.path);
+  }
+
+  /** Takes a half-written piece away; where that fails it stays, as a broken line of its own that readers skip. */
+  private cutBack(size: number, written: number): void {
+    try {
+      if (fs.fstatSync(this.fd).size !== size + written) throw new Error("another program has written since");
+      fs.ftruncateSync(this.fd, size);
+    } catch {
+      this.isTorn = true;
+    }
+  }
+}
+
+function opened(file: string, open: () => SessionFile): SessionFile {
+  try {
+    const stat = fs.statSync(file);
+    if (!stat.isFile()) throw new Refusal("invalid", `${file} is not a session file`);
+    if (stat.size === 0) throw new Refusal("invalid", `${file} is not a session file: it is empty`);
+    return open();
+  } catch (error) {
+    throw asRefusal(file, error);
+  }
+}
+
+function openToWrite(file: string): { fd: number; isWritable: boolean } {
+  try {
+    return { fd: fs.openSync(file, O_RDWR | O_APPEND), isWritable: true };
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EROFS"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    return { fd: fs.openSync(file, O_RDONLY), isWritable: false };
+  }
+}
+
+function asRefusal(file: string, error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (error instanceof Refusal || code === undefined) return error;
+  if (code === "ENOENT" || code === "ENOTDIR") return new Refusal("not_found", `Session file not found: ${file}`);
+  return new Refusal("unavailable", `Cannot read the session file ${file}: ${message}`);
+}
+
+function discard(fd: number, file: string): void {
+  fs.closeSync(fd);
+  fs.rmSync(file, { force: true });
 }

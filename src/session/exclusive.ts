@@ -1,0 +1,33 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { Refusal } from "../base/refusal.ts";
+import { lockFile, type Lock } from "./lock.ts";
+
+const PATIENCE_MS = 2000;
+
+/**
+ * Makes a session of an id that the user chose, where no other of that id stands in the folder; of two processes that
+ * do it at once, one succeeds. Throws Refusal `invalid`, naming the file that is there.
+ */
+export function withNewId(dir: string, id: string, make: () => void): void {
+  fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const lock = lockFolder(dir);
+  try {
+    const taken = fs.readdirSync(dir).find((name) => name.endsWith(`_${id}.jsonl`));
+    if (taken !== undefined) throw new Refusal("invalid", `A session with the id ${id} exists already: ${path.join(dir, taken)}`);
+    make();
+  } finally {
+    lock.release();
+  }
+}
+
+/** Others hold it for the moment that a file takes to make. */
+function lockFolder(dir: string): Lock {
+  for (const end = Date.now() + PATIENCE_MS; ; Bun.sleepSync(2)) {
+    try {
+      return lockFile(dir);
+    } catch (error) {
+      if (!(error instanceof Refusal) || Date.now() > end) throw error;
+    }
+  }
+}
