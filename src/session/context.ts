@@ -1,5 +1,8 @@
+import type { Entries, EntryNode } from "./entries.ts";
 import type { Entry } from "./entry.ts";
 import type { AgentMessage } from "./message.ts";
+import { soundMessage } from "./sound.ts";
+import { upwards } from "./tree.ts";
 
 /** A message of the context and the entry that it comes from. */
 export interface ContextItem {
@@ -8,81 +11,84 @@ export interface ContextItem {
 }
 
 /**
- * What one entry gives to the context, if anything. `system` messages (pi keeps its prompt in them) give nothing:
- * the prompt is ours to say. Content that is missing or null becomes empty.
+ * The entries that the context of a leaf is made of, in order: the last compaction of its branch, then what that
+ * kept and all that came after it; without one the whole branch.
  */
+export function shownNodes(leaf: EntryNode | null, entries: Entries): EntryNode[] {
+  const after: EntryNode[] = [];
+  const kept: EntryNode[] = [];
+  let compaction: EntryNode | undefined;
+  let firstKept: string | undefined;
+  for (const node of upwards(leaf)) {
+    if (!compaction) {
+      if (node.type !== "compaction") {
+        after.push(node);
+        continue;
+      }
+      const body = entries.body(node);
+      compaction = node;
+      firstKept = body.type === "compaction" ? body.firstKeptEntryId : undefined;
+      if (firstKept === node.id || typeof firstKept !== "string" || !entries.has(firstKept)) break;
+      continue;
+    }
+    kept.push(node);
+    if (node.id === firstKept) return [compaction, ...kept.reverse(), ...after.reverse()];
+  }
+  // A first kept entry that is not on the branch keeps none.
+  return [...(compaction ? [compaction] : []), ...after.reverse()];
+}
+
+/** The context that these entries give, with the edits among them applied; of several edits of one entry the last counts. */
+export function contextOf(shown: readonly EntryNode[], entries: Entries): ContextItem[] {
+  const edits = new Map<string, unknown>();
+  for (const node of shown) {
+    const entry = node.type === "context_edit" && entries.body(node);
+    if (entry && entry.type === "context_edit") edits.set(entry.targetId, entry.replacement);
+  }
+  const items: ContextItem[] = [];
+  for (const [i, node] of shown.entries()) {
+    // The summary of an older compaction within the kept part is contained in the newer one.
+    if (!speaks(node) || (node.type === "compaction" && i > 0)) continue;
+    const message = messageOf(entries.body(node));
+    const seen = message && edits.has(node.id) ? edited(message, edits.get(node.id)) : message;
+    if (seen) items.push({ entryId: node.id, message: seen });
+  }
+  return items;
+}
+
+/** Whether such an entry can give a message at all. */
+function speaks({ type }: EntryNode): boolean {
+  return type === "message" || type === "custom_message" || type === "branch_summary" || type === "compaction";
+}
+
+/** Whether appending such an entry changes more of the context than its end. */
+export function changesContext({ type }: EntryNode): boolean {
+  return type === "compaction" || type === "context_edit";
+}
+
+/** The message that one entry gives to the context, if any. */
 export function messageOf(entry: Entry): AgentMessage | undefined {
+  const timestamp = Date.parse(entry.timestamp) || 0;
   switch (entry.type) {
     case "message":
-      return sound(entry.message);
+      return soundMessage(entry.message);
     case "custom_message": {
-      const message: AgentMessage = { role: "custom", customType: entry.customType, content: entry.content ?? [], display: entry.display ?? true, timestamp: time(entry) };
-      return entry.details === undefined ? message : { ...message, details: entry.details };
+      const { customType, content, details } = entry;
+      return soundMessage({ role: "custom", customType, content, display: entry.display ?? true, ...(details !== undefined && { details }), timestamp });
     }
     case "branch_summary":
-      return entry.summary ? { role: "branchSummary", summary: entry.summary, fromId: entry.fromId, timestamp: time(entry) } : undefined;
+      return soundMessage({ role: "branchSummary", summary: entry.summary, fromId: entry.fromId, timestamp });
     case "compaction":
-      return { role: "compactionSummary", summary: entry.summary ?? "", tokensBefore: entry.tokensBefore ?? 0, timestamp: time(entry) };
+      return soundMessage({ role: "compactionSummary", summary: entry.summary, tokensBefore: entry.tokensBefore ?? 0, timestamp });
     default:
       return undefined;
   }
 }
 
-/**
- * The context of a branch, given from its root to its leaf: the summary of its last compaction and what that kept,
- * or everything, with the edits of that part applied (of several of one entry the last counts).
- */
-export function contextOf(branch: readonly Entry[]): ContextItem[] {
-  const shown = shownPart(branch);
-  const edits = new Map<string, unknown>();
-  for (const entry of shown) if (entry.type === "context_edit") edits.set(entry.targetId, entry.replacement);
-  const items: ContextItem[] = [];
-  for (const [i, entry] of shown.entries()) {
-    // An older compaction within the kept part is history, its summary is in the newer one.
-    if (entry.type === "compaction" && i > 0) continue;
-    const message = messageOf(entry);
-    const edited = message && edits.has(entry.id) ? withContent(message, edits.get(entry.id)) : message;
-    if (edited) items.push({ entryId: entry.id, message: edited });
-  }
-  return items;
-}
-
-/** Whether appending such an entry changes more of the context than its end. */
-export function changesContext(entry: Entry): boolean {
-  return entry.type === "compaction" || entry.type === "context_edit";
-}
-
-/** The last compaction first, then what it kept and all that came after it; without one the whole branch. */
-function shownPart(branch: readonly Entry[]): readonly Entry[] {
-  const at = branch.findLastIndex((entry) => entry.type === "compaction");
-  const compaction = branch[at];
-  if (compaction?.type !== "compaction") return branch;
-  const kept = branch.findIndex((entry) => entry.id === compaction.firstKeptEntryId);
-  return [compaction, ...(kept < 0 ? [] : branch.slice(kept, at)), ...branch.slice(at + 1)];
-}
-
-function withContent(message: AgentMessage, replacement: unknown): AgentMessage | undefined {
+function edited(message: AgentMessage, replacement: unknown): AgentMessage | undefined {
   if (replacement === null) return undefined;
   const content = (replacement as { content?: unknown } | undefined)?.content;
-  if (typeof content !== "string" && !Array.isArray(content)) return message;
-  switch (message.role) {
-    case "user":
-    case "custom":
-      return { ...message, content: content as typeof message.content };
-    case "assistant":
-    case "toolResult":
-      return { ...message, content: typeof content === "string" ? [{ type: "text", text: content }] : content } as AgentMessage;
-    default:
-      return message;
-  }
-}
-
-function sound(message: AgentMessage | null | undefined): AgentMessage | undefined {
-  if (typeof message !== "object" || message === null || typeof message.role !== "string" || message.role === "system") return undefined;
-  if ((message.role === "user" || message.role === "assistant" || message.role === "toolResult" || message.role === "custom") && message.content == null) return { ...message, content: [] } as AgentMessage;
-  return message;
-}
-
-function time(entry: Entry): number {
-  return Date.parse(entry.timestamp) || 0;
+  const isEditable = message.role === "user" || message.role === "custom" || message.role === "assistant" || message.role === "toolResult";
+  if (!isEditable || (typeof content !== "string" && !Array.isArray(content))) return message;
+  return soundMessage({ ...message, content });
 }

@@ -127,6 +127,8 @@ export interface QueueAddBody {
   content: string | Blocks;
   /** The id of the request that brought it. */
   requestId?: string | number;
+  /** The entry's own id, written only where another program may replace ids (see migrate.ts). */
+  queueId?: string;
 }
 
 /** Accepted messages that were handed back and will not be delivered. Does not move the leaf. */

@@ -1,61 +1,63 @@
 import * as path from "node:path";
+import { Refusal } from "../base/refusal.ts";
 import { textOf } from "../llm/message.ts";
-import { changesContext, contextOf, messageOf, type ContextItem } from "./context.ts";
+import { changesContext, contextOf, messageOf, shownNodes, type ContextItem } from "./context.ts";
+import { entriesJson } from "./entry-text.ts";
+import type { EntryNode } from "./entries.ts";
 import { movesLeaf, SESSION_VERSION, type Entry, type EntryBody, type SessionHeader } from "./entry.ts";
+import { withNewId } from "./exclusive.ts";
 import { SessionFile } from "./file.ts";
+import { fill, forkMessages, forkPoint, type ForkMessage } from "./fork.ts";
+import { Journal } from "./journal.ts";
 import type { AgentMessage } from "./message.ts";
+import { forVersion1 } from "./migrate.ts";
+import type { Notice } from "./open.ts";
 import { checkSessionId, fileName } from "./place.ts";
-import { count, noStats, type Stats } from "./stats.ts";
-
-export interface Notice {
-  level: "info" | "warning";
-  code: string;
-  message: string;
-}
-
-export interface QueuedMessage {
-  /** The id of its `queue` entry; goes into `queueId` of the message entry that delivers it. */
-  id: string;
-  kind: "steer" | "followUp";
-  content: string | import("./entry.ts").Blocks;
-  requestId?: string | number;
-}
+import type { QueuedMessage } from "./queue.ts";
+import { advance, stateAt, type BranchState } from "./state.ts";
+import type { Stats } from "./stats.ts";
+import { treeJson } from "./tree-json.ts";
+import { flatTree, nestedTree, upwards, type FlatNode, type TreeNode } from "./tree.ts";
 
 export interface NewSession {
+  /** Absolute. */
   cwd: string;
   /** The folder for the file; null keeps the session in memory. */
   dir: string | null;
+  /** One that the user chose: the file is made at once, and another session of that id in the folder is refused. */
   id?: string;
   parentSession?: string;
-  /** Write the file now, not with the first thing worth keeping. */
+  /** Make the file now, not with the first thing worth keeping. */
   atOnce?: boolean;
+  /** Epoch ms. */
   now?: () => number;
 }
 
-/** Entries that are not worth a file of their own: they are written with the first one that is. */
-const HELD = new Set(["model_change", "thinking_level_change"]);
+/** Some entries in the order of the file. `hasMore`: the limit left out later ones. */
+export interface Page<Part> {
+  entries: Part;
+  leafId: string | null;
+  hasMore?: true;
+}
 
-/** A conversation: a tree of entries, the branch that is active, and the file that they stand in. */
+/** A conversation: a tree of entries, the branch of it that is active, and the file that all of it stands in. */
 export class Session {
-  readonly notices: Notice[] = [];
-  private readonly all: Entry[] = [];
-  private readonly byId = new Map<string, Entry>();
-  private readonly queued = new Map<string, QueuedMessage>();
-  private readonly counted: Stats = noStats();
-  private held: Entry[] = [];
-  private opened: SessionFile | undefined;
-  private items: ContextItem[] = [];
+  private leaf: EntryNode | null;
+  private readonly state: BranchState;
+  private items: ContextItem[] | undefined;
   private context: AgentMessage[] = [];
-  private leaf: string | null = null;
-  private title: string | undefined;
 
   private constructor(
-    private readonly header: SessionHeader,
-    /** Where the session is kept, told before the file exists; undefined in memory. */
-    readonly file: string | undefined,
+    private readonly journal: Journal,
+    /** What was repaired or skipped while opening. */
+    readonly notices: readonly Notice[],
     private readonly now: () => number,
-  ) {}
+  ) {
+    this.leaf = journal.entries.nodes.findLast(({ type }) => movesLeaf(type)) ?? null;
+    this.state = stateAt(this.leaf, journal);
+  }
 
+  /** Throws Refusal `invalid` for an id that is none or is taken, and SessionWriteError when the file is due at once and cannot be made. */
   static create(o: NewSession): Session {
     if (o.id !== undefined) checkSessionId(o.id);
     const now = o.now ?? Date.now;
@@ -63,171 +65,237 @@ export class Session {
     const timestamp = new Date(now()).toISOString();
     const header: SessionHeader = { type: "session", version: SESSION_VERSION, id, timestamp, cwd: o.cwd };
     if (o.parentSession !== undefined) header.parentSession = o.parentSession;
-    const session = new Session(header, o.dir === null ? undefined : path.join(o.dir, fileName(timestamp, id)), now);
-    if (o.atOnce) session.write([]);
-    return session;
+    const journal = new Journal(header, o.dir === null ? undefined : path.resolve(o.dir, fileName(timestamp, id)));
+    if (o.dir !== null && o.id !== undefined) withNewId(o.dir, id, () => journal.begin());
+    else if (o.atOnce) journal.begin();
+    return new Session(journal, [], now);
+  }
+
+  /**
+   * Opens a session file and keeps other processes from writing it. Reading gives others their turn now and then.
+   * Throws Refusal: `not_found`, `invalid` for what is no session, `busy` with the owner, `unavailable`.
+   */
+  static async open(file: string, now: () => number = Date.now): Promise<Session> {
+    return Session.load(SessionFile.open(path.resolve(file)), now);
+  }
+
+  /**
+   * A new session with the branch of another one down to `leafId` (null: nothing of it; default: its leaf). Its
+   * file, if it has one, is there when this returns. The source is only read: another process may have it open.
+   */
+  static async fork(source: Session | string, o: Omit<NewSession, "parentSession" | "atOnce"> & { leafId?: string | null }): Promise<Session> {
+    if (typeof source === "string") {
+      const peeked = await Session.load(SessionFile.peek(path.resolve(source)), Date.now);
+      try {
+        return await Session.fork(peeked, o);
+      } finally {
+        peeked.close();
+      }
+    }
+    const { leafId = source.leafId, ...created } = o;
+    const leaf = leafId === null ? null : source.journal.entries.get(leafId);
+    if (leaf === undefined) throw new Refusal("not_found", `Entry not found: ${leafId}`);
+    const { journal, now } = Session.create({ ...created, ...(source.file !== undefined && { parentSession: source.file }), atOnce: true });
+    fill(journal, source.journal, leaf);
+    return new Session(journal, [], now);
+  }
+
+  private static async load(file: SessionFile, now: () => number): Promise<Session> {
+    try {
+      const { load } = await import("./open.ts");
+      const { header, version, entries, ledger, notices } = await load(file);
+      const session = new Session(new Journal(header, file.path, entries, ledger, version, file), notices, now);
+      session.releaseHidden();
+      return session;
+    } catch (error) {
+      file.close();
+      throw error;
+    }
   }
 
   get id(): string {
-    return this.header.id;
+    return this.journal.header.id;
   }
 
+  /** Absolute; empty where a damaged file does not tell it. */
   get cwd(): string {
-    return this.header.cwd;
+    return this.journal.header.cwd;
   }
 
   /** ISO 8601. */
   get createdAt(): string {
-    return this.header.timestamp;
+    return this.journal.header.timestamp;
   }
 
   get parentSession(): string | undefined {
-    return this.header.parentSession;
+    return this.journal.header.parentSession;
   }
 
+  /** Where the session is kept, told before the file exists; undefined in memory. */
+  get file(): string | undefined {
+    return this.journal.path;
+  }
+
+  /** What people call it. */
   get name(): string | undefined {
-    return this.title;
+    return this.journal.ledger.name;
   }
 
   get leafId(): string | null {
-    return this.leaf;
+    return this.leaf?.id ?? null;
   }
 
   /**
    * Adds an entry below the leaf; it is in the file when this returns. Throws SessionWriteError and changes
-   * nothing when it cannot be written.
+   * nothing when it cannot be written; later ones may succeed.
    */
   append(body: EntryBody): Entry {
-    const { type, ...rest } = body;
-    const entry = { type, id: this.freshId(), parentId: this.leaf, timestamp: new Date(this.now()).toISOString(), ...rest } as Entry;
-    if (this.file !== undefined) {
-      if (!this.opened && HELD.has(type)) this.held.push(entry);
-      else this.write([entry]);
-    }
-    this.add(entry);
+    const { entries, version } = this.journal;
+    const id = entries.freshId();
+    const { type, ...rest } = version < 2 ? forVersion1(body, id, (target) => entries.get(target)) : body;
+    const entry = { type, id, parentId: this.leafId, timestamp: new Date(this.now()).toISOString(), ...rest } as Entry;
+    const nodes = this.journal.add([entry]);
+    if (movesLeaf(type)) this.moveTo(nodes[0]!, entry);
+    if (type === "custom") entries.releaseLarge(nodes);
     return entry;
   }
 
-  /** What the model will see of the active branch. The array grows with the session; copy it to keep it. */
+  /** What the model will see of the active branch. Grows with the session: copy it to keep it. */
   messages(): readonly AgentMessage[] {
+    this.contextItems();
     return this.context;
   }
 
-  /** `messages()` with the entries they come from. */
+  /** `messages()` with the entries that they come from. */
   contextItems(): readonly ContextItem[] {
+    if (!this.items) {
+      const { entries } = this.journal;
+      this.items = contextOf(shownNodes(this.leaf, entries), entries);
+      this.context = this.items.map(({ message }) => message);
+    }
     return this.items;
   }
 
   /** The model that the active branch was last set to or answered by. */
   modelChoice(): { provider: string; modelId: string } | undefined {
-    for (const entry of this.upwards()) {
-      if (entry.type === "model_change") return { provider: entry.provider, modelId: entry.modelId };
-      if (entry.type === "message" && entry.message?.role === "assistant") return { provider: entry.message.provider, modelId: entry.message.model };
-    }
-    return undefined;
+    return this.state.model;
   }
 
   thinkingLevel(): string | undefined {
-    for (const entry of this.upwards()) if (entry.type === "thinking_level_change") return entry.thinkingLevel;
-    return undefined;
+    return this.state.thinkingLevel;
   }
 
   /** The state of the branch's last `todo_snapshot`. */
   todos(): unknown {
-    for (const entry of this.upwards()) if (entry.type === "todo_snapshot") return entry.state;
-    return undefined;
+    return this.state.todos;
   }
 
   /** Messages that were accepted and are neither delivered nor cleared, in order. */
   pendingQueue(): QueuedMessage[] {
-    return [...this.queued.values()];
+    return this.journal.ledger.queue.list();
   }
 
   entry(id: string): Entry | undefined {
-    return this.byId.get(id);
+    const node = this.journal.entries.get(id);
+    return node && this.journal.entries.body(node);
   }
 
-  /** The active branch from its root to its leaf. */
-  branch(): Entry[] {
-    return [...this.upwards()].reverse();
+  /** The active branch from its root to its leaf. What is not in memory is read back one by one. */
+  *branch(): Generator<Entry> {
+    for (const node of [...upwards(this.leaf)].reverse()) yield this.journal.entries.body(node);
+  }
+
+  /** Entries strictly after `since`. Throws Refusal `not_found`. */
+  async entries(since?: string, limit?: number): Promise<Page<Entry[]>> {
+    const { entries, ...rest } = this.page(since, limit);
+    return { entries: entries.map((node) => this.journal.entries.body(node)), ...rest };
+  }
+
+  /** `entries` as the JSON of the array, in pieces of bytes: straight from the file, for what is too much for objects. */
+  entriesJson(since?: string, limit?: number): Page<Iterable<Uint8Array>> {
+    const { entries, ...rest } = this.page(since, limit);
+    return { entries: entriesJson(this.journal.entries, entries), ...rest };
+  }
+
+  tree(): TreeNode[] {
+    return nestedTree(this.journal);
+  }
+
+  /** The JSON of `tree()`, of any depth, in pieces of bytes. */
+  treeJson(): Iterable<Uint8Array> {
+    return treeJson(this.journal);
+  }
+
+  flatTree(): FlatNode[] {
+    return flatTree(this.journal);
+  }
+
+  /** Every user message of the file in its order, of other branches and compacted ones too. */
+  forkMessages(): ForkMessage[] {
+    return forkMessages(this.journal.entries);
+  }
+
+  /** What a user message says and the leaf before it, for `fork`. Throws Refusal for what is no user message. */
+  forkPoint(entryId: string): { text: string; leafId: string | null } {
+    return forkPoint(this.journal.entries, entryId);
   }
 
   stats(): Stats {
-    return { ...this.counted, tokens: { ...this.counted.tokens } };
+    const { stats } = this.journal.ledger;
+    return { ...stats, tokens: { ...stats.tokens } };
   }
 
-  /** The text of the last answer that has one; null without. */
+  /** The text of the branch's last answer; those without text that were cut short or only called tools are passed over. */
   lastAssistantText(): string | null {
-    const { context } = this;
-    for (let i = context.length - 1; i >= 0; i--) {
-      const message = context[i];
-      if (message?.role !== "assistant") continue;
+    for (const node of upwards(this.leaf)) {
+      const message = node.role === "assistant" && messageOf(this.journal.entries.body(node));
+      if (!message || message.role !== "assistant") continue;
       const text = textOf(message.content).trim();
       if (text || message.stopReason === "stop") return text || null;
     }
     return null;
   }
 
-  /** Everything that was appended survives a loss of power when this returns. */
+  /** What was appended survives a loss of power when this returns. */
   sync(): void {
-    this.opened?.sync();
+    this.journal.sync();
   }
 
-  /** Gives the file free. Nothing may be appended afterwards. */
+  /** Gives the file free for others. Nothing can be appended or read back afterwards. */
   close(): void {
-    this.opened?.close();
-    this.opened = undefined;
+    this.journal.close();
   }
 
-  private *upwards(): Generator<Entry> {
-    for (let id = this.leaf; id !== null; ) {
-      const entry = this.byId.get(id);
-      if (!entry) return;
-      yield entry;
-      id = entry.parentId;
+  private page(since: string | undefined, limit: number | undefined): Page<EntryNode[]> {
+    const { entries } = this.journal;
+    const after = since === undefined ? undefined : entries.get(since);
+    if (since !== undefined && !after) throw new Refusal("not_found", `Entry not found: ${since}`);
+    const from = after ? after.index + 1 : 0;
+    const nodes = entries.nodes.slice(from, limit === undefined ? undefined : from + limit);
+    const page: Page<EntryNode[]> = { entries: nodes, leafId: this.leafId };
+    if (from + nodes.length < entries.nodes.length) page.hasMore = true;
+    return page;
+  }
+
+  private moveTo(node: EntryNode, entry: Entry): void {
+    this.leaf = node;
+    advance(this.state, entry);
+    if (changesContext(node)) {
+      this.items = undefined;
+      if (node.type === "compaction") this.releaseHidden();
     }
-  }
-
-  private write(entries: Entry[]): void {
-    if (this.file === undefined) return;
-    if (this.opened) return this.opened.append(lines(entries));
-    this.opened = SessionFile.create(this.file, lines([this.header, ...this.held, ...entries]));
-    this.held = [];
-  }
-
-  private add(entry: Entry): void {
-    this.all.push(entry);
-    this.byId.set(entry.id, entry);
-    count(this.counted, entry);
-    if (entry.type === "session_info") this.title = entry.name?.trim() || undefined;
-    if (entry.type === "queue" && entry.op === "add") {
-      const { id, kind, content, requestId } = entry;
-      this.queued.set(id, requestId === undefined ? { id, kind, content } : { id, kind, content, requestId });
-    } else if (entry.type === "queue") for (const id of entry.ids) this.queued.delete(id);
-    if (entry.type === "message" && entry.queueId !== undefined) this.queued.delete(entry.queueId);
-    if (!movesLeaf(entry.type)) return;
-    this.leaf = entry.id;
-    if (changesContext(entry)) {
-      this.items = contextOf(this.branch());
-      this.context = this.items.map((item) => item.message);
-      return;
-    }
+    if (!this.items) return;
     const message = messageOf(entry);
     if (!message) return;
-    this.items.push({ entryId: entry.id, message });
+    this.items.push({ entryId: node.id, message });
     this.context.push(message);
   }
 
-  private freshId(): string {
-    for (;;) {
-      const id = crypto.randomUUID().slice(0, 8);
-      if (!this.byId.has(id)) return id;
-    }
+  /** What the model does not see any more need not be in memory. */
+  private releaseHidden(): void {
+    const { entries, ledger } = this.journal;
+    if (!ledger.types.has("compaction")) return;
+    const shown = new Set(shownNodes(this.leaf, entries));
+    entries.release(entries.nodes.filter((node) => !shown.has(node)));
   }
-}
-
-function lines(records: readonly object[]): string {
-  let text = "";
-  for (const record of records) text += `${JSON.stringify(record)}\n`;
-  return text;
 }

@@ -1,0 +1,110 @@
+import { migrated } from "./migrate.ts";
+import type { Entry } from "./entry.ts";
+import { parseBytes } from "./lines.ts";
+
+/** Entries of more bytes than this stay in memory only while the context needs them. */
+export const LARGE_BYTES = 64 * 1024;
+
+/** An entry's place in the tree and in the file. The entry itself may be in memory or only in the file. */
+export class EntryNode {
+  parent: EntryNode | null = null;
+  /** The entry is not what its line says: it was repaired, or is of an older version. */
+  isChanged = false;
+
+  constructor(
+    /** Its number in the order of the file, from 0. */
+    readonly index: number,
+    public id: string,
+    readonly type: string,
+    /** Of a message. */
+    readonly role: string | undefined,
+    /** Offset of its line in bytes; -1 while it stands in no file. */
+    public at: number,
+    /** Of its line without the end, in bytes. */
+    public length: number,
+    public body: Entry | undefined,
+  ) {}
+
+  get parentId(): string | null {
+    return this.parent ? this.parent.id : null;
+  }
+}
+
+/** Bytes of the session's file. */
+export interface Source {
+  /** Fills the buffer and gives the part that is filled: less than all of it at the end of the file. */
+  read(at: number, buffer: Buffer): Buffer;
+}
+
+/** All entries of a session, in the order of the file. */
+export class Entries {
+  readonly nodes: EntryNode[] = [];
+  source: Source | undefined;
+  /** Fields that a repair has changed, besides `id` and `parentId`. */
+  readonly patches = new Map<EntryNode, object>();
+  /** What entries whose ids were taken are called in the file, by the ids that they have instead. */
+  readonly idsInFile = new Map<string, string>();
+  private readonly byId = new Map<string, EntryNode>();
+
+  get(id: string): EntryNode | undefined {
+    return this.byId.get(id);
+  }
+
+  has(id: string): boolean {
+    return this.byId.has(id);
+  }
+
+  /** Makes a node known by its id. */
+  register(node: EntryNode): void {
+    this.byId.set(node.id, node);
+  }
+
+  /** Adds the newest entry. */
+  push(entry: Entry): EntryNode {
+    const role = entry.type === "message" ? entry.message?.role : undefined;
+    const node = new EntryNode(this.nodes.length, entry.id, entry.type, role, -1, 0, entry);
+    node.parent = entry.parentId === null ? null : (this.byId.get(entry.parentId) ?? null);
+    this.nodes.push(node);
+    this.register(node);
+    return node;
+  }
+
+  /** The entry of a node, read back from the file where it is not in memory. */
+  body(node: EntryNode): Entry {
+    return node.body ?? this.readBack(node, this.source);
+  }
+
+  /** Of these, only the places in the file are kept from now on. */
+  release(nodes: Iterable<EntryNode>): void {
+    if (this.source) for (const node of nodes) if (node.at >= 0) node.body = undefined;
+  }
+
+  /** Of those among these that are large. */
+  releaseLarge(nodes: readonly EntryNode[]): void {
+    this.release(nodes.filter(({ length }) => length > LARGE_BYTES));
+  }
+
+  /** The entry that a line stands for: the line's, with what was repaired. */
+  asHeld(node: EntryNode, parsed: Entry): Entry {
+    return node.isChanged ? ({ ...migrated(parsed), id: node.id, parentId: node.parentId, ...this.patches.get(node) } as Entry) : parsed;
+  }
+
+  idInFile(id: string | null): string | null {
+    return id === null ? null : (this.idsInFile.get(id) ?? id);
+  }
+
+  /** 8 hex digits that no entry has. */
+  freshId(): string {
+    for (;;) {
+      const id = crypto.randomUUID().slice(0, 8);
+      if (!this.byId.has(id)) return id;
+    }
+  }
+
+  private readBack(node: EntryNode, source: Source | undefined): Entry {
+    if (!source) throw new Error(`Entry ${node.id} cannot be read: the session is closed`);
+    const parsed = parseBytes(source.read(node.at, Buffer.allocUnsafe(node.length)));
+    if ((parsed as Entry | undefined)?.type !== node.type) throw new Error(`Entry ${node.id} can no longer be read: another program has changed the session file`);
+    return this.asHeld(node, parsed as Entry);
+  }
+}
