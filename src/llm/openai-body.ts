@@ -67,11 +67,11 @@ function sentMessages(spec: ModelSpec, request: ModelRequest, compat: OpenAIComp
   return messages;
 }
 
-/** User messages that follow each other are one: many chat templates want the roles to alternate. */
+/** User messages that follow each other stay apart, except where a chat template wants the roles to alternate. */
 function pushUser(messages: Sent[], content: UserMessage["content"], compat: OpenAICompat): void {
   const parts = typeof content === "string" ? [part({ type: "text", text: content })] : content.map(part);
   const last = messages.at(-1);
-  if (last?.role === "user") {
+  if (last?.role === "user" && compat.requiresAlternatingRoles) {
     const before: Part[] = typeof last.content === "string" ? [{ type: "text", text: last.content }] : (last.content ?? []);
     last.content = [...before, ...parts];
     return;

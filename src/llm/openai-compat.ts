@@ -13,6 +13,8 @@ export interface OpenAICompat {
   requiresNonNullAssistantContent: boolean;
   requiresToolsWithToolHistory: boolean;
   requiresThinkingAsText: boolean;
+  /** Ours: the server's chat template refuses two user messages in a row. */
+  requiresAlternatingRoles: boolean;
   requiresReasoningContentOnAssistantMessages: boolean;
   thinkingFormat: string;
   thinkingTokenBudgetField: string | undefined;
@@ -59,6 +61,7 @@ export function compatOf(spec: ModelSpec): OpenAICompat {
     requiresNonNullAssistantContent: false,
     requiresToolsWithToolHistory: false,
     requiresThinkingAsText: false,
+    requiresAlternatingRoles: false,
     requiresReasoningContentOnAssistantMessages: isDeepSeek(spec),
     thinkingFormat: isDeepSeek(spec) ? "deepseek" : isZai(spec) ? "zai" : isTogether(spec) ? "together" : openRouter ? "openrouter" : "openai",
     thinkingTokenBudgetField: said.supportsThinkingTokenBudget === true ? "thinking_token_budget" : undefined,
