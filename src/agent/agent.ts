@@ -17,6 +17,7 @@ import { ModelChoice } from "./model-choice.ts";
 import { MessageQueue, stored, type QueueKind, type QueueMode, type QueueTexts } from "./queue.ts";
 import type { RetrySettings } from "./retry.ts";
 import { GRACE_MS, Run, type Opening, type RunEnd, type RunHost } from "./run.ts";
+import { syncSoon } from "./sync-soon.ts";
 import type { Equipment } from "./turn.ts";
 
 export interface AgentSettings {
@@ -207,13 +208,18 @@ export class Agent {
 
   /**
    * Replaces the older part of the context by a summary; a run that is active is aborted first. Refused at once while
-   * another compaction is under way. `begun` is called when it has begun, or cannot.
+   * another compaction is under way. `begun` is called once, when it has begun or cannot.
    * What is queued meanwhile runs afterwards, unless this is aborted.
    */
   async compact(instructions?: string, begun: () => void = () => {}): Promise<CompactionResult> {
     if (this.#manual || this.isCompacting) throw new Refusal("busy", "A compaction is under way.");
     this.#choice.usable();
     const ended = Promise.withResolvers<void>();
+    let hasBegun = false;
+    const tellBegun = () => {
+      if (!hasBegun) begun();
+      hasBegun = true;
+    };
     const manual = { abort: new AbortController(), graceMs: GRACE_MS, ended: ended.promise, isRunWanted: false };
     this.#manual = manual;
     try {
@@ -221,10 +227,10 @@ export class Agent {
       await this.#run?.ended;
       if (manual.abort.signal.aborted) throw new Refusal("cancelled", "Compaction was aborted");
       const result = this.#compaction.run({ reason: "manual", signal: manual.abort.signal, graceMs: () => manual.graceMs, instructions });
-      begun();
+      tellBegun();
       return await result;
     } finally {
-      begun();
+      tellBegun();
       this.#manual = undefined;
       if (manual.isRunWanted && this.#queue.size) this.#runQueueSoon();
       ended.resolve();
@@ -352,7 +358,9 @@ export class Agent {
     if (this.#run !== run) return;
     this.#run = undefined;
     this.#bash.flush();
+    const { file } = this.#session;
     this.#emit({ type: "agent_settled", ...end, ...(promptIds.length > 0 && { promptIds }) });
+    syncSoon(file);
   }
 }
 

@@ -3,6 +3,7 @@ import type { Children } from "../process/children.ts";
 import type { BashExecutionMessage } from "../session/message.ts";
 import type { Session } from "../session/session.ts";
 import type { AgentEvent } from "./events.ts";
+import { appendWithOutput } from "./stored-output.ts";
 
 export interface BashCommand {
   command: string;
@@ -95,7 +96,7 @@ export class DirectBash {
 
   #store(message: BashExecutionMessage): void {
     try {
-      this.host.session().append({ type: "message", message });
+      appendWithOutput(this.host.session(), message);
     } catch (error) {
       // The command has run and is answered; only its trace in the talk is missing.
       const words = `The result of a bash command could not be stored: ${error instanceof Error ? error.message : String(error)}`;

@@ -8,6 +8,7 @@ import { ask, blank, type Stream } from "./ask.ts";
 import { runCalls } from "./calls.ts";
 import type { AgentEvent } from "./events.ts";
 import { messagesForModel } from "./messages-for-model.ts";
+import { appendWithOutput } from "./stored-output.ts";
 
 /** What a model can do in this run: the same for all of its turns, so that prompt caches hold. */
 export interface Equipment {
@@ -109,7 +110,7 @@ async function answerCalls(context: TurnContext, end: TurnEnd): Promise<void> {
   if (!calls.length) return;
   const { session } = context;
   const tools = await context.equipment().then((equipment) => equipment.tools, noTools);
-  const keep = (message: ToolResultMessage) => void session.append({ type: "message", message });
+  const keep = (message: ToolResultMessage) => appendWithOutput(session, message);
   try {
     await runCalls(end.message, calls, { ...context, cwd: session.cwd, tools, keep }, (result) => end.toolResults.push(result));
   } catch (error) {
