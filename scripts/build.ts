@@ -19,9 +19,10 @@ export interface CompileOptions {
 
 /** Compiles one binary. The file appears whole or not at all. */
 export async function compile({ entry = path.join(root, "src/main.ts"), outfile, target, bytecodeOrder }: CompileOptions): Promise<void> {
-  const extension = target?.includes("windows") || (!target && process.platform === "win32") ? ".exe" : "";
-  const unfinished = path.join(path.dirname(outfile), `.${path.basename(outfile, ".exe")}-${process.pid}${extension}`);
-  mkdirSync(path.dirname(outfile), { recursive: true });
+  // Of its own, because the compiler leaves the source maps that it has put into the binary beside it as well.
+  const workshop = path.join(path.dirname(outfile), `.${path.basename(outfile)}-${process.pid}`);
+  const unfinished = path.join(workshop, path.basename(outfile));
+  mkdirSync(workshop, { recursive: true });
   try {
     await Bun.build({
       entrypoints: [entry],
@@ -30,6 +31,8 @@ export async function compile({ entry = path.join(root, "src/main.ts"), outfile,
       bytecode: true,
       // Without splitting everything would be parsed at start, lazy imports too.
       splitting: true,
+      // They are not read before the first stack trace, which without them names nothing.
+      sourcemap: "linked",
       compile: {
         ...(target && { target }),
         ...(bytecodeOrder && { bytecodeOrder }),
@@ -43,7 +46,7 @@ export async function compile({ entry = path.join(root, "src/main.ts"), outfile,
     });
     renameSync(unfinished, outfile);
   } finally {
-    rmSync(unfinished, { force: true });
+    rmSync(workshop, { recursive: true, force: true });
   }
 }
 
