@@ -1,10 +1,13 @@
 import { Agent } from "./agent/agent.ts";
 import type { AgentEvent } from "./agent/events.ts";
+import type { LoopEvent, LoopScheduler } from "./agent/loops.ts";
+import { stored } from "./agent/queue.ts";
 import { TodoList, type TodoEvent } from "./agent/todos.ts";
 import { systemPrompt } from "./app/instructions.ts";
 import { readConfiguration, type Configuration } from "./app/configuration.ts";
 import { chooseModel } from "./app/model-choice.ts";
 import { openFirst } from "./app/session-choice.ts";
+import { SessionLoops } from "./app/session-loops.ts";
 import { Sessions } from "./app/sessions.ts";
 import { log } from "./base/log.ts";
 import { Refusal } from "./base/refusal.ts";
@@ -22,7 +25,7 @@ export interface SessionStarted {
   data: { version: 3; id: string; timestamp: string; cwd: string; protocolVersion: 1; rpiVersion: string; sessionFile?: string };
 }
 
-export type AppEvent = SessionStarted | AgentEvent | TodoEvent;
+export type AppEvent = SessionStarted | AgentEvent | TodoEvent | LoopEvent;
 
 export interface AppOptions {
   flags: Flags;
@@ -43,6 +46,9 @@ export class App {
   readonly sessions: Sessions;
   /** False while start-up work goes on that prompts wait for. */
   isReady = true;
+  /** True while a command waits to begin something; the wire sets it. */
+  isExpected = (): boolean => false;
+  readonly #loops: SessionLoops;
   #tools: Promise<Tool[]> | undefined;
 
   private constructor(
@@ -64,14 +70,15 @@ export class App {
       settings,
       scope: configuration.scope,
     });
-    this.todos = new TodoList({ store: (state) => this.agent.session.append({ type: "todo_snapshot", state }), emit: options.emit });
+    this.todos = new TodoList({ store: (state) => stored("The todos were not changed", () => this.agent.session.append({ type: "todo_snapshot", state })), emit: options.emit });
+    this.#loops = new SessionLoops({ agent: this.agent, emit: options.emit, isExpected: () => this.isExpected() });
     this.sessions = new Sessions({
       configuration,
       agent: this.agent,
-      leave: async () => {},
-      arrive: (next) => {
+      leave: () => this.#loops.leave("session_changed"),
+      arrive: async (next) => {
         this.#begin(next, this.agent.model, this.agent.thinkingLevel);
-        this.announce();
+        await this.announce();
       },
     });
     this.#begin(session, spec, level);
@@ -89,8 +96,8 @@ export class App {
     }
   }
 
-  /** Tells which session this is, and what was skipped or repaired on the way to it. */
-  announce(): void {
+  /** Tells which session this is, and what was skipped, repaired or brought back on the way to it. */
+  async announce(): Promise<void> {
     const { session } = this.agent;
     this.options.emit({
       type: "session_started",
@@ -103,6 +110,16 @@ export class App {
       this.options.emit({ type: "notice", ...notice });
       log(`rpi: ${notice.message}`);
     }
+    await this.#loops.arrive();
+  }
+
+  loops(): Promise<LoopScheduler> {
+    return this.#loops.scheduler();
+  }
+
+  /** The end of input: nothing begins by itself any more, what was begun goes on. */
+  pause(): Promise<void> {
+    return this.#loops.pause();
   }
 
   state() {
@@ -152,6 +169,7 @@ export class App {
 
   /** Ends what the app is made of; nothing of it may be used afterwards. `stopped`: children are being stopped already. */
   async close(graceMs: number, stopped: Promise<void> = this.stopChildren(graceMs)): Promise<void> {
+    await this.#loops.leave("shutdown");
     await stopped;
     this.agent.session.sync();
     this.agent.session.close();
@@ -171,8 +189,9 @@ export class App {
   }
 
   async #loadTools(): Promise<Tool[]> {
-    const { loadTools } = await import("./tools/catalog.ts");
-    const { shellPath } = this.configuration.settings;
-    return loadTools(this.configuration.tools, { children: this.children, ...(shellPath ? { shellPath } : {}) });
+    const { tools } = this.configuration;
+    const [{ loadTools }, { todoTool }] = await Promise.all([import("./tools/catalog.ts"), import("./agent/todo-tool.ts")]);
+    const loaded = await loadTools(tools, { children: this.children, shellPath: this.configuration.settings.shellPath });
+    return tools.includes("todo") ? [...loaded, todoTool(this.todos)] : loaded;
   }
 }

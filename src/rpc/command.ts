@@ -16,6 +16,8 @@ export interface Request {
   id?: string | number;
   /** Ends with the session commands that came before and have not ended. */
   sessionBefore?: Promise<void>;
+  /** Lets the next session command begin although this one is not answered yet. */
+  release(): void;
 }
 
 /** An answer with something that must happen right after it was written (a run's first event). */

@@ -1,4 +1,6 @@
 import type { Command } from "./command.ts";
+import { dialogs } from "./commands/dialogs.ts";
+import { loops } from "./commands/loops.ts";
 import { models } from "./commands/models.ts";
 import { prompting } from "./commands/prompting.ts";
 import { session } from "./commands/session.ts";
@@ -14,4 +16,6 @@ export const commands: Record<string, Command> = {
   ...shell,
   ...session,
   ...todos,
+  ...loops,
+  ...dialogs,
 };

@@ -4,7 +4,7 @@ import { Lane } from "../base/lane.ts";
 import { logBug } from "../base/log.ts";
 import type { RecordWriter } from "../base/record-writer.ts";
 import { Refusal } from "../base/refusal.ts";
-import { Answer, type Command } from "./command.ts";
+import { Answer, type Command, type Request } from "./command.ts";
 import { commands } from "./commands.ts";
 import { echoed, failureText, type FailureCode, type IdText, readLine, successText } from "./frames.ts";
 
@@ -53,6 +53,11 @@ export class Dispatcher {
     if (this.#held.length > 0 || !this.#session.idle) return true;
     for (const pending of this.#pending) if (!pending.command.background) return true;
     return false;
+  }
+
+  /** True while a command that begins something waits for its turn. */
+  get isBeginning(): boolean {
+    return this.#held.length > 0 || !this.#session.idle;
   }
 
   /** Resolves at the next answer. */
@@ -130,17 +135,23 @@ export class Dispatcher {
     const { when } = pending.command;
     if (when === "always") {
       // What comes after it in the session lane begins when it is done: `abort` then `prompt` in one write.
-      const before = this.#session.idle ? undefined : this.#session.settled();
-      const done = this.#run(pending, before);
+      const done = this.#run(pending, this.#session.idle ? {} : { sessionBefore: this.#session.settled() });
       if (done) this.#follow(done);
       return;
     }
     if (when === "session" || (when === "now" && !this.#session.idle)) {
       const earlier = when === "session" && this.#urgentInFlight.size > 0 ? [...this.#urgentInFlight] : undefined;
-      void this.#session.run(() => (earlier ? Promise.all(earlier).then(() => this.#run(pending)) : this.#run(pending)));
+      void this.#session.run(() => (earlier ? Promise.all(earlier).then(() => this.#inLane(pending)) : this.#inLane(pending)));
       return;
     }
     void this.#run(pending);
+  }
+
+  /** Runs; resolves when the lane is free again. */
+  #inLane(pending: Pending): Promise<void> | undefined {
+    const { promise: released, resolve } = Promise.withResolvers<void>();
+    const done = this.#run(pending, { release: resolve });
+    return done && Promise.race([done, released]);
   }
 
   /** Only commands that take time (an abort) are followed; the others are done before they could matter. */
@@ -150,9 +161,10 @@ export class Dispatcher {
   }
 
   /** Runs and answers; undefined when that is done already, else a promise that never rejects. */
-  #run(pending: Pending, sessionBefore?: Promise<void>): Promise<void> | undefined {
+  #run(pending: Pending, lane: Partial<Request> = {}): Promise<void> | undefined {
     if (pending.answered) return undefined;
-    const request = { ...(pending.idValue === undefined ? {} : { id: pending.idValue }), ...(sessionBefore ? { sessionBefore } : {}) };
+    const request: Request = { release: () => {}, ...lane };
+    if (pending.idValue !== undefined) request.id = pending.idValue;
     try {
       const result = pending.command.run(this.app, pending.params, request);
       if (result instanceof Promise) {

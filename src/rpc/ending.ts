@@ -90,6 +90,7 @@ export class Ending {
     const timeout = new Promise<void>((resolve) => {
       if (this.flags.drainTimeoutMs !== undefined) timer = setTimeout(() => { late = true; resolve(); }, this.flags.drainTimeoutMs);
     });
+    await app.pause();
     if (this.flags.onEof === "abort") await app.agent.abort();
     while (!late && !this.begun && (dispatcher.busy || !app.agent.isIdle)) {
       await Promise.race([dispatcher.busy ? dispatcher.nextAnswer() : app.agent.whenIdle(), timeout, this.exitCode]);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { assistantMessage, compactionResult, completedTask, entry, level, message, model, once, todoPhase, toolCall, toolResult, toolResultMessage, usage } from "./shapes.ts";
+import { assistantMessage, compactionResult, completedTask, entry, level, loopTask, message, model, once, todoPhase, toolCall, toolResult, toolResultMessage, usage } from "./shapes.ts";
 
 const requestId = () => z.union([z.string(), z.number()]);
 const at = () => z.number().int().min(0);
@@ -48,5 +48,13 @@ export const events: Record<string, () => z.ZodObject> = {
   entry_appended: () => z.looseObject({ entry: entry() }),
   bash_execution_update: () => z.looseObject({ id: requestId().optional(), delta: z.string() }),
   todo_updated: () => z.looseObject({ phases: z.array(todoPhase()), completedTasks: z.array(completedTask()) }),
+  loop_created: () => z.looseObject({ task: loopTask(), restored: z.boolean() }),
+  loop_updated: () => z.looseObject({ task: loopTask() }),
+  loop_queued: () => z.looseObject({ taskId: z.string(), position: z.number() }),
+  loop_fired: () => z.looseObject({ taskId: z.string(), firedAt: z.string() }),
+  loop_skipped: () => z.looseObject({ taskId: z.string(), reason: z.string() }),
+  loop_finished: () => z.looseObject({ taskId: z.string(), finishedAt: z.string() }),
+  loop_failed: () => z.looseObject({ taskId: z.string(), error: z.string() }),
+  loop_removed: () => z.looseObject({ taskId: z.string(), reason: z.string() }),
   notice: () => z.looseObject({ level: z.enum(["info", "warning"]), code: z.string(), message: z.string() }),
 };

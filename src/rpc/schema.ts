@@ -2,7 +2,7 @@ import { z } from "zod";
 import { commands } from "./commands.ts";
 import { events } from "./events.ts";
 import { once } from "./shapes.ts";
-import { uiClosed, uiMethods, uiResponse } from "./ui.ts";
+import { uiClosed, uiMethods } from "./ui.ts";
 
 const id = () => z.union([z.string(), z.number()]).nullish();
 
@@ -20,7 +20,6 @@ export const commandSchema = once(() => union([
     const head = z.looseObject({ type: z.literal(type), id: id() }).describe(summary);
     return fields ? z.intersection(head, fields) : head;
   }),
-  uiResponse().extend({ type: z.literal("extension_ui_response"), id: z.string() }),
 ]));
 
 /** What answers a command. */

@@ -14,6 +14,8 @@ import { Outbound } from "./outbound.ts";
 const DEFAULT_MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** Commands that may wait for the reader of stdout before stdin is not read any more. */
 const MAX_HELD = 1000;
+/** What is read before the session is open. */
+const MAX_EARLY_BYTES = 64 * 1024 * 1024;
 
 export interface ServeOptions extends Pick<AppOptions, "flags" | "env"> {
   stdin: ReadableStream<Uint8Array>;
@@ -43,6 +45,8 @@ export class Server {
   async run(): Promise<number> {
     const { flags, env } = this.options;
     const maxLineBytes = Number(flags["max-line-bytes"] ?? DEFAULT_MAX_LINE_BYTES);
+    const started = Promise.withResolvers<Dispatcher>();
+    void this.#read(started.promise, maxLineBytes);
     let app: App;
     try {
       const cwd = workingFolder(flags.cwd);
@@ -50,18 +54,28 @@ export class Server {
     } catch (error) {
       return this.#failStart(error);
     }
-    app.announce();
+    await app.announce();
     const dispatcher = new Dispatcher(app, this.#writer, maxLineBytes);
+    app.isExpected = () => dispatcher.isBeginning;
     this.#ending.watch(app, dispatcher);
-    void this.#read(dispatcher, maxLineBytes);
+    started.resolve(dispatcher);
     return this.#ending.exitCode;
   }
 
-  async #read(dispatcher: Dispatcher, maxLineBytes: number): Promise<void> {
+  /** Reads stdin from the first moment; what comes before the session is open waits for it. */
+  async #read(started: Promise<Dispatcher>, maxLineBytes: number): Promise<void> {
     let first = true;
+    let early: Uint8Array[] = [];
+    let earlyBytes = 0;
+    let dispatcher: Dispatcher | undefined;
+    void started.then((ready) => {
+      dispatcher = ready;
+      for (const chunk of early) splitter.push(chunk);
+      early = [];
+    });
     const splitter = new LineSplitter(maxLineBytes, (line) => {
-      if ("tooLong" in line) dispatcher.tooLong();
-      else dispatcher.line(first ? withoutMark(line) : line);
+      if ("tooLong" in line) dispatcher!.tooLong();
+      else dispatcher!.line(first ? withoutMark(line) : line);
       first = false;
     });
     const reader = this.options.stdin.getReader();
@@ -69,14 +83,21 @@ export class Server {
       for (;;) {
         const { value, done } = await reader.read();
         if (done || this.#ending.begun) break;
+        if (!dispatcher) {
+          early.push(value);
+          earlyBytes += value.length;
+          if (earlyBytes > MAX_EARLY_BYTES) await started;
+          continue;
+        }
         splitter.push(value);
         while (dispatcher.held > MAX_HELD && !this.#ending.begun) await dispatcher.nextAnswer();
       }
-      if (!this.#ending.begun) splitter.end();
     } catch (error) {
       // A stdin that is closed or broken is at its end.
       log(`rpi: stdin: ${(error as Error).message}`);
     }
+    await started;
+    if (!this.#ending.begun) splitter.end();
     this.#ending.endOfInput();
   }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Answer, command } from "../command.ts";
-import { image, nothing } from "../shapes.ts";
+import { compactionResult, image, nothing } from "../shapes.ts";
 
 const queueing = () => z.object({ message: z.string(), images: z.array(image()).optional() });
 const queued = () => z.object({ disposition: z.enum(["queued", "handled"]) });
@@ -48,6 +48,13 @@ export const prompting = {
       if (sessionBefore) await sessionBefore.then(() => agent.abort());
       return null;
     },
+  }),
+  compact: command({
+    summary: "Replace the older talk by a summary of it.",
+    when: "session",
+    params: () => z.object({ customInstructions: z.string().optional() }),
+    data: compactionResult,
+    run: ({ agent }, { customInstructions }, { release }) => agent.compact(customInstructions, release),
   }),
   clear_queue: command({
     summary: "Take back all queued messages.",

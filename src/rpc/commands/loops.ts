@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { command } from "../command.ts";
+import { loopTask } from "../shapes.ts";
+
+const one = () => z.object({ taskId: z.string() });
+const wasThere = () => z.boolean();
+
+export const loops = {
+  loop_create: command({
+    summary: "Send a prompt again and again, whenever the agent rests after an interval.",
+    when: "now",
+    params: () => z.object({ interval: z.string(), prompt: z.string(), fireImmediately: z.boolean().optional(), durable: z.boolean().optional() }),
+    data: loopTask,
+    run: async (app, fields) => (await app.loops()).create(fields),
+  }),
+  loop_update: command({
+    summary: "Change the interval or the prompt of a loop.",
+    when: "now",
+    params: () => one().extend({ interval: z.string().optional(), prompt: z.string().optional() }),
+    data: loopTask,
+    run: async (app, fields) => (await app.loops()).update(fields),
+  }),
+  loop_list: command({
+    summary: "The loops of the session.",
+    when: "now",
+    data: () => z.array(loopTask()),
+    run: async (app) => (await app.loops()).list(),
+  }),
+  loop_delete: command({
+    summary: "Remove a loop; a firing that is under way goes on.",
+    when: "now",
+    params: one,
+    data: wasThere,
+    run: async (app, { taskId }) => (await app.loops()).delete(taskId),
+  }),
+  loop_cancel: command({
+    summary: "Remove a loop and abort its firing.",
+    when: "now",
+    params: one,
+    data: wasThere,
+    run: async (app, { taskId }) => (await app.loops()).cancel(taskId),
+  }),
+};
