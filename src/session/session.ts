@@ -245,13 +245,13 @@ export class Session {
     return { ...stats, tokens: { ...stats.tokens } };
   }
 
-  /** The text of the branch's last answer; those without text that were cut short or only called tools are passed over. */
+  /** The text of the branch's last answer that has one; null when none has. */
   lastAssistantText(): string | null {
     for (const node of upwards(this.leaf)) {
       const message = node.role === "assistant" && messageOf(this.journal.entries.body(node));
       if (!message || message.role !== "assistant") continue;
       const text = textOf(message.content).trim();
-      if (text || message.stopReason === "stop") return text || null;
+      if (text) return text;
     }
     return null;
   }
