@@ -1,3 +1,4 @@
+import type { Schemas } from "./schemas.ts";
 import { shorten, type WireRecord } from "./wire.ts";
 
 const CODES = new Set(["parse", "unknown_command", "invalid", "not_found", "busy", "unavailable", "cancelled", "internal"]);
@@ -9,6 +10,9 @@ export class RecordRules {
   readonly faults: string[] = [];
   #isFirst = true;
   #answered = new Set<string>();
+
+  /** With `schemas`, the shape of each record is checked as well. */
+  constructor(private readonly schemas?: Schemas) {}
 
   /** Gives the record of a line without its LF, or nothing when it is none. */
   check(line: Uint8Array): WireRecord | undefined {
@@ -25,6 +29,8 @@ export class RecordRules {
     if (this.#isFirst && record.type !== "session_started" && record["command"] !== "initialize") fault("the first record is not session_started");
     this.#isFirst = false;
     if (record.type === "response") this.#checkResponse(record, fault);
+    const shape = this.schemas?.fault(record);
+    if (shape !== undefined) fault(`a record that is not as the schema says (${shape})`);
     return record;
   }
 

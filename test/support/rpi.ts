@@ -2,6 +2,7 @@ import { LineReader } from "./line-reader.ts";
 import { leftovers, memoryOf } from "./leftovers.ts";
 import { RecordRules } from "./record-rules.ts";
 import { type FileContent, Sandbox } from "./sandbox.ts";
+import { Schemas } from "./schemas.ts";
 import { until } from "./until.ts";
 import { shorten, textOf, type WireRecord } from "./wire.ts";
 import { ensureBuilt } from "../../scripts/build.ts";
@@ -35,6 +36,8 @@ export interface StartOptions {
   cwd?: string;
   /** How long a wait may take; default 10 s. */
   patienceMs?: number;
+  /** Whether each record is checked against `rpi schema`; default true. Records by the ten thousand or nested very deep are cheaper unchecked. */
+  checksShapes?: boolean;
   /** Told of each record as it comes, and of each that is sent. */
   onRecord?: (record: WireRecord) => void;
   onSent?: (record: object) => void;
@@ -73,7 +76,8 @@ export async function start(options: StartOptions = {}): Promise<Rpi> {
     ...(options.turns ? ["--faux-script", sandbox.writeScript(options.turns)] : []),
     ...(options.args ?? []),
   ];
-  return new Rpi(argv, sandbox, options);
+  const schemas = options.checksShapes === false ? undefined : await Schemas.of(file);
+  return new Rpi(argv, sandbox, options, new RecordRules(schemas));
 }
 
 /** One running rpi: what goes in, what comes out, and waiting for it. */
@@ -87,7 +91,7 @@ export class Rpi implements AsyncDisposable {
   readonly exited: Promise<Exit>;
 
   #child: Bun.Subprocess<"pipe", "pipe", "pipe">;
-  #rules = new RecordRules();
+  #rules: RecordRules;
   #stdout: LineReader;
   #ownsSandbox: boolean;
   #patienceMs: number;
@@ -96,7 +100,8 @@ export class Rpi implements AsyncDisposable {
   #sent = 0;
   #wake = Promise.withResolvers<void>();
 
-  constructor(argv: string[], sandbox: Sandbox, options: StartOptions) {
+  constructor(argv: string[], sandbox: Sandbox, options: StartOptions, rules: RecordRules) {
+    this.#rules = rules;
     this.sandbox = sandbox;
     this.#options = options;
     this.#ownsSandbox = options.sandbox === undefined;
