@@ -35,12 +35,14 @@ export function diffOf(original: string, replacements: readonly Replacement[]): 
     const oldLines = lines.slice(group.first, group.last + 1);
     const from = starts[group.first]!;
     const text = applyReplacements(original.slice(from, starts[group.last]! + lines[group.last]!.length), group.replacements.map((one) => ({ ...one, start: one.start - from, end: one.end - from })));
-    const steps = compare(oldLines, text.split(separator));
-    const before = Math.max(shown, group.first - CONTEXT_LINES);
+    const { same, steps } = compare(oldLines, text.split(separator));
+    const first = group.first + same.before;
+    const last = group.last - same.after;
+    const before = Math.max(shown, first - CONTEXT_LINES);
     if (before > shown) out.push(skip);
-    for (let at = before; at < group.first; at++) put(" ", at + 1, lines[at]!);
-    let oldLine = group.first;
-    let newLine = group.first + shift;
+    for (let at = before; at < first; at++) put(" ", at + 1, lines[at]!);
+    let oldLine = first;
+    let newLine = first + shift;
     for (const { sign, line } of steps) {
       if (sign !== " ") mark(changed, newLine + 1, sign === "+");
       put(sign, (sign === "+" ? newLine : oldLine) + 1, line);
@@ -48,8 +50,8 @@ export function diffOf(original: string, replacements: readonly Replacement[]): 
       if (sign !== "-") newLine++;
     }
     shift = newLine - oldLine;
-    shown = Math.min(lines.length, group.last + 1 + CONTEXT_LINES, group.next);
-    for (let at = group.last + 1; at < shown; at++) put(" ", at + 1, lines[at]!);
+    shown = Math.min(lines.length, last + 1 + CONTEXT_LINES, Math.max(last + 1, group.next));
+    for (let at = last + 1; at < shown; at++) put(" ", at + 1, lines[at]!);
   }
   if (shown < lines.length && !(shown === lines.length - 1 && lines.at(-1) === "")) out.push(skip);
   if (out.length > MAX_DIFF_LINES) out.splice(MAX_DIFF_LINES, out.length, `${skip} (${out.length - MAX_DIFF_LINES} more lines)`);
@@ -112,15 +114,14 @@ function lineOf(starts: readonly number[], place: number): number {
 
 type Step = { sign: " " | "-" | "+"; line: string };
 
-/** The shortest way from the old lines to the new ones. */
-function compare(oldLines: readonly string[], newLines: readonly string[]): Step[] {
-  let start = 0;
-  while (start < oldLines.length && start < newLines.length && oldLines[start] === newLines[start]) start++;
-  let end = 0;
-  while (end < oldLines.length - start && end < newLines.length - start && oldLines[oldLines.length - 1 - end] === newLines[newLines.length - 1 - end]) end++;
-  const same = (line: string): Step => ({ sign: " ", line });
-  const middle = between(oldLines.slice(start, oldLines.length - end), newLines.slice(start, newLines.length - end));
-  return [...oldLines.slice(0, start).map(same), ...middle, ...oldLines.slice(oldLines.length - end).map(same)];
+/** The shortest way from the old lines to the new ones, and how many before and after it are the same. */
+function compare(oldLines: readonly string[], newLines: readonly string[]): { same: { before: number; after: number }; steps: Step[] } {
+  const most = Math.min(oldLines.length, newLines.length);
+  let before = 0;
+  while (before < most && oldLines[before] === newLines[before]) before++;
+  let after = 0;
+  while (after < most - before && oldLines[oldLines.length - 1 - after] === newLines[newLines.length - 1 - after]) after++;
+  return { same: { before, after }, steps: between(oldLines.slice(before, oldLines.length - after), newLines.slice(before, newLines.length - after)) };
 }
 
 function between(a: readonly string[], b: readonly string[]): Step[] {

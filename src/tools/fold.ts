@@ -1,8 +1,8 @@
 /** A text with differences that do not matter removed, and the way back to the places in the original. */
 export interface Folded {
   text: string;
-  /** Where each character of `text` stands in the original. */
-  places: Uint32Array;
+  /** Where each character of `text` stands in the original; left out where nothing was removed. */
+  places?: Uint32Array;
 }
 
 /** How tolerant: only line endings, then also blanks at the ends of lines, then also characters that look the same. */
@@ -14,6 +14,7 @@ export function hasCrOnly(text: string): boolean {
 }
 
 export function fold(text: string, tolerance: Tolerance, crOnly: boolean): Folded {
+  if (tolerance === "endings" && !text.includes("\r")) return { text };
   const places = new Uint32Array(text.length);
   const units = new Uint16Array(text.length);
   let length = 0;
@@ -35,6 +36,7 @@ export function fold(text: string, tolerance: Tolerance, crOnly: boolean): Folde
 
 /** The range of the original that `[start, end)` of the folded text stands for, a CRLF never cut in two. */
 export function unfold(original: string, folded: Folded, start: number, end: number): { start: number; end: number } {
+  if (!folded.places) return { start, end };
   const last = folded.places[end - 1]!;
   const isPair = original.charCodeAt(last) === 13 && original.charCodeAt(last + 1) === 10 && folded.text.charCodeAt(end - 1) === 10;
   return { start: folded.places[start]!, end: last + (isPair ? 2 : 1) };
