@@ -17,10 +17,8 @@ const parameters = z.object({
 
 type Args = z.infer<typeof parameters>;
 
-/** Progress shows the end of the output; the whole comes once, with the result. */
+/** Of the end of the output that progress shows; the whole comes once, with the result. */
 const PROGRESS_CHARS = 2_000;
-const PROGRESS_MS = 100;
-const SLOW_PROGRESS_MS = 1_000;
 
 /** Runs a command in a shell. */
 export function bash(deps: Pick<ToolDeps, "children" | "shellPath">): Tool<Args> {
@@ -31,7 +29,7 @@ export function bash(deps: Pick<ToolDeps, "children" | "shellPath">): Tool<Args>
     parameters: () => parameters,
     prepare: (args) => tidy(args, parameters),
     async run({ command, timeout }, { cwd, signal, update, ready }) {
-      const progress = new Progress(update);
+      let latest = "";
       try {
         const result = await runShell(deps.children, {
           command,
@@ -39,50 +37,18 @@ export function bash(deps: Pick<ToolDeps, "children" | "shellPath">): Tool<Args>
           shellPath: deps.shellPath,
           signal,
           timeoutMs: timeout === undefined ? undefined : Math.max(1, Math.round(timeout * 1000)),
-          onText: (delta) => progress.add(delta),
+          onText(delta) {
+            latest = tail(latest + delta, PROGRESS_CHARS);
+            update({ content: [{ type: "text", text: latest }] });
+          },
           ready,
         });
         return toolResult(result, timeout);
       } catch (error) {
         throw error instanceof Refusal ? new ToolFailure(`The command could not be started: ${error.message}`) : error;
-      } finally {
-        progress.stop();
       }
     },
   };
-}
-
-/** Tells the end of the output now and then, less often the longer the command runs. */
-class Progress {
-  readonly #update: (partial: ToolResult) => void;
-  readonly #startedAt = performance.now();
-  #text = "";
-  #toldAt = -Infinity;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(update: (partial: ToolResult) => void) {
-    this.#update = update;
-  }
-
-  add(delta: string): void {
-    this.#text = tail(this.#text + delta, PROGRESS_CHARS);
-    if (this.#timer) return;
-    const now = performance.now();
-    const interval = Math.min(SLOW_PROGRESS_MS, Math.max(PROGRESS_MS, (now - this.#startedAt) / 20));
-    const wait = this.#toldAt + interval - now;
-    if (wait <= 0) this.#tell();
-    else this.#timer = setTimeout(() => this.#tell(), wait);
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
-
-  #tell(): void {
-    this.#timer = undefined;
-    this.#toldAt = performance.now();
-    this.#update({ content: [{ type: "text", text: this.#text }] });
-  }
 }
 
 function toolResult(result: ShellResult, timeout: number | undefined): ToolResult {
