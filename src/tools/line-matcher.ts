@@ -10,7 +10,10 @@ export interface LineMatcher {
   needle?: Buffer;
 }
 
-/** On lines longer than this a backtracking search could take seconds. */
+/** As many steps a backtracking search may need for one line (some milliseconds); else the line is matched in linear time. */
+const BACKTRACK_STEPS = 1_000_000;
+const MAX_OPTIONS = 8;
+/** Where there is no other way than backtracking, only so much of a line is looked at. */
 const BACKTRACK_CHARS = 2_000;
 
 /**
@@ -31,8 +34,8 @@ export function lineMatcher(pattern: string, o: { literal: boolean; ignoreCase: 
   }
   const needle = ignoreCase ? undefined : needleOf(tree);
   const linear = linearOf(tree, flags);
-  const isSimple = cost(tree) <= 1;
-  const find = (line: string) => (isSimple && line.length <= BACKTRACK_CHARS ? line.search(regex) : linear().matchEnd(line));
+  const shortLine = options(tree) > MAX_OPTIONS ? 0 : BACKTRACK_STEPS ** (1 / (degree(tree) + 1));
+  const find = (line: string) => (line.length <= shortLine ? line.search(regex) : linear().matchEnd(line));
   return needle === undefined ? { find } : { find, needle };
 }
 
@@ -66,25 +69,26 @@ function linearOf(tree: Node, flags: string): () => LinearRegex {
   };
 }
 
-/** How a backtracking search can grow: up to 1 with the square of the line at most, beyond that faster. */
-function cost(node: Node): number {
-  switch (node.kind) {
-    case "one":
-    case "assert":
-      return 0;
-    case "all":
-    case "any":
-      return node.nodes.reduce((sum, one) => sum + cost(one), 0);
-    case "repeat": {
-      if (node.max === 1) return 0.15 + cost(node.node);
-      if (node.node.kind === "one") return node.min === node.max ? 0 : 1;
-      return cost(node.node) > 0 || node.node.kind === "any" || node.max === Infinity ? 1 + 2 * Math.max(cost(node.node), hasChoice(node.node) ? 1 : 0) : 0.5;
-    }
-  }
+/** With which power of the length of a line the steps of a backtracking search can grow, less the one for trying each place; Infinity: exponentially. */
+function degree(node: Node): number {
+  if (node.kind === "one" || node.kind === "assert") return 0;
+  if (node.kind !== "repeat") return node.nodes.reduce((sum, one) => sum + degree(one), 0);
+  if (node.max === 1) return degree(node.node);
+  if (node.node.kind === "one") return node.min === node.max ? 0 : 1;
+  return isFixed(node.node) ? 1 : Infinity;
 }
 
-function hasChoice(node: Node): boolean {
-  return node.kind === "any" || (node.kind === "all" && node.nodes.some(hasChoice)) || (node.kind === "repeat" && hasChoice(node.node));
+/** The parts that may be left out; each doubles the ways there are, however short the line is. */
+function options(node: Node): number {
+  if (node.kind === "all" || node.kind === "any") return node.nodes.reduce((sum, one) => sum + options(one), 0);
+  return node.kind === "repeat" ? options(node.node) + (node.max === 1 && node.min === 0 ? 1 : 0) : 0;
+}
+
+/** There is but one way to match it. */
+function isFixed(node: Node): boolean {
+  if (node.kind === "any") return false;
+  if (node.kind === "all") return node.nodes.every(isFixed);
+  return node.kind !== "repeat" || (node.min === node.max && isFixed(node.node));
 }
 
 /** For patterns that cannot be parsed here: more than one repetition may already be too much. */
