@@ -1,4 +1,5 @@
 import type { Children } from "../process/children.ts";
+import type { Processes } from "./process.ts";
 import type { Tool } from "./tool.ts";
 
 /** What the tools work with. */
@@ -6,6 +7,10 @@ export interface ToolDeps {
   children: Children;
   /** The shell of the bash tool; else one is looked for. */
   shellPath?: string | undefined;
+  /** Without it there is no process tool. */
+  process?: Processes | undefined;
+  /** Gives the todo tool, which belongs to the agent that keeps the plan. */
+  todo?: (() => Promise<Tool>) | undefined;
 }
 
 type Loader = (deps: ToolDeps) => Promise<Tool | undefined>;
@@ -19,6 +24,8 @@ const LOADERS: Record<string, Loader> = {
   grep: async () => (await import("./grep.ts")).grep,
   find: async () => (await import("./find.ts")).find,
   ls: async () => (await import("./ls.ts")).ls,
+  process: async (deps) => deps.process && (await import("./process.ts")).process(deps.process, deps),
+  todo: async (deps) => deps.todo?.(),
 };
 
 /** The names of all built-in tools. */
