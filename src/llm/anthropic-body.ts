@@ -69,16 +69,15 @@ function effortOf(spec: ModelSpec, level: ThinkingLevel): string {
 
 /** Thinking cannot begin between a call and its result: a turn that began without it ends without it. */
 function mayThink(messages: readonly Sent[]): boolean {
-  const turn = messages.at(-2);
-  const isInTurn = messages.at(-1)?.content[0]?.type === "tool_result";
-  const first = turn?.content[0]?.type;
-  return !isInTurn || first === "thinking" || first === "redacted_thinking";
+  const last = messages.findLast(({ role }) => role === "assistant")?.content ?? [];
+  return last[0]?.type.endsWith("thinking") || !last.some((block) => block.type === "tool_use");
 }
 
-/** The last two messages of the user end a prefix: the one that the request before ended, and this one's. */
+/** The user's last message ends a prefix, and so does the one before the last answer, which ended the request before. */
 function markCache(messages: readonly Sent[]): void {
-  for (const message of messages.filter(({ role }) => role === "user").slice(-2)) {
-    const last = message.content.at(-1);
+  const lastAnswer = messages.findLastIndex(({ role }) => role === "assistant");
+  for (const message of [messages.at(-1), messages[lastAnswer - 1]]) {
+    const last = message?.content.at(-1);
     if (last) Object.assign(last, CACHE);
   }
 }
