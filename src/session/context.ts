@@ -46,12 +46,12 @@ export function contextOf(shown: readonly EntryNode[], entries: Entries): Contex
     if (entry && entry.type === "context_edit") edits.set(entry.targetId, entry.replacement);
   }
   const items: ContextItem[] = [];
-  for (const [i, node] of shown.entries()) {
-    // The summary of an older compaction within the kept part is contained in the newer one.
-    if (!speaks(node) || (node.type === "compaction" && i > 0)) continue;
-    const message = messageOf(entries.body(node));
-    const seen = message && edits.has(node.id) ? edited(message, edits.get(node.id)) : message;
-    if (seen) items.push({ entryId: node.id, message: seen });
+  // The summary of an older compaction within the kept part is contained in the newer one.
+  const speaking = shown.filter((node, i) => speaks(node) && (node.type !== "compaction" || i === 0));
+  for (const entry of entries.bodies(speaking)) {
+    const message = messageOf(entry);
+    const seen = message && edits.has(entry.id) ? edited(message, edits.get(entry.id)) : message;
+    if (seen) items.push({ entryId: entry.id, message: seen });
   }
   return items;
 }
@@ -77,7 +77,7 @@ export function messageOf(entry: Entry): AgentMessage | undefined {
       return soundMessage({ role: "custom", customType, content, display: entry.display ?? true, ...(details !== undefined && { details }), timestamp });
     }
     case "branch_summary":
-      return soundMessage({ role: "branchSummary", summary: entry.summary, fromId: entry.fromId, timestamp });
+      return entry.summary ? soundMessage({ role: "branchSummary", summary: entry.summary, fromId: entry.fromId, timestamp }) : undefined;
     case "compaction":
       return soundMessage({ role: "compactionSummary", summary: entry.summary, tokensBefore: entry.tokensBefore ?? 0, timestamp });
     default:

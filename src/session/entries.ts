@@ -1,6 +1,7 @@
 import { migrated } from "./migrate.ts";
 import type { Entry } from "./entry.ts";
 import { parseBytes } from "./lines.ts";
+import { Window, type Source } from "./window.ts";
 
 /** Entries of more bytes than this stay in memory only while the context needs them. */
 export const LARGE_BYTES = 64 * 1024;
@@ -28,12 +29,6 @@ export class EntryNode {
   get parentId(): string | null {
     return this.parent ? this.parent.id : null;
   }
-}
-
-/** Bytes of the session's file. */
-export interface Source {
-  /** Fills the buffer and gives the part that is filled: less than all of it at the end of the file. */
-  read(at: number, buffer: Buffer): Buffer;
 }
 
 /** All entries of a session, in the order of the file. */
@@ -71,7 +66,13 @@ export class Entries {
 
   /** The entry of a node, read back from the file where it is not in memory. */
   body(node: EntryNode): Entry {
-    return node.body ?? this.readBack(node, this.source);
+    return node.body ?? this.readBack(node, (at, length) => this.sourceFor(node).read(at, Buffer.allocUnsafe(length)));
+  }
+
+  /** `body`, for many. */
+  *bodies(nodes: Iterable<EntryNode>): Generator<Entry> {
+    let window: Window | undefined;
+    for (const node of nodes) yield node.body ?? this.readBack(node, (at, length) => (window ??= new Window(this.sourceFor(node))).read(at, length));
   }
 
   /** Of these, only the places in the file are kept from now on. */
@@ -101,10 +102,14 @@ export class Entries {
     }
   }
 
-  private readBack(node: EntryNode, source: Source | undefined): Entry {
-    if (!source) throw new Error(`Entry ${node.id} cannot be read: the session is closed`);
-    const parsed = parseBytes(source.read(node.at, Buffer.allocUnsafe(node.length)));
+  private readBack(node: EntryNode, read: (at: number, length: number) => Buffer): Entry {
+    const parsed = parseBytes(read(node.at, node.length));
     if ((parsed as Entry | undefined)?.type !== node.type) throw new Error(`Entry ${node.id} can no longer be read: another program has changed the session file`);
     return this.asHeld(node, parsed as Entry);
+  }
+
+  private sourceFor(node: EntryNode): Source {
+    if (!this.source) throw new Error(`Entry ${node.id} cannot be read: the session is closed`);
+    return this.source;
   }
 }

@@ -1,13 +1,13 @@
 import type { Entries, EntryNode } from "./entries.ts";
+import { Window } from "./window.ts";
 
-const WINDOW_BYTES = 256 * 1024;
 const PIECE_BYTES = 256 * 1024;
+const OPENING = "{".charCodeAt(0);
+const CLOSING = "}".charCodeAt(0);
 
-/** The JSON of entries as it stands in the file, without parsing it, where it stands there; read ahead in its order. */
+/** The JSON of entries as it stands in the file, without parsing it, where it stands there. */
 export class EntryText {
-  private readonly buffer = Buffer.allocUnsafe(WINDOW_BYTES);
-  private window: Buffer = this.buffer.subarray(0, 0);
-  private windowAt = 0;
+  private window: Window | undefined;
 
   constructor(private readonly entries: Entries) {}
 
@@ -15,12 +15,9 @@ export class EntryText {
   of(node: EntryNode): Uint8Array {
     const { source } = this.entries;
     if (node.at < 0 || node.isChanged || !source) return Buffer.from(JSON.stringify(this.entries.body(node)));
-    if (node.at < this.windowAt || node.at + node.length > this.windowAt + this.window.length) {
-      this.window = source.read(node.at, node.length > WINDOW_BYTES ? Buffer.allocUnsafe(node.length) : this.buffer);
-      this.windowAt = node.at;
-    }
-    const start = node.at - this.windowAt;
-    return this.window.subarray(start, start + node.length);
+    const bytes = (this.window ??= new Window(source)).read(node.at, node.length);
+    if (bytes.length < node.length || bytes[0] !== OPENING || bytes[bytes.length - 1] !== CLOSING) throw new Error(`Entry ${node.id} can no longer be read: another program has changed the session file`);
+    return bytes;
   }
 }
 

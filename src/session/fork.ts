@@ -17,7 +17,8 @@ export interface ForkMessage {
 
 /** Every user message of the file, in its order, of other branches and compacted ones too. */
 export function forkMessages(entries: Entries): ForkMessage[] {
-  return entries.nodes.filter((node) => node.role === "user").map((node) => ({ entryId: node.id, text: textIn(entries.body(node)) }));
+  const asked = entries.nodes.filter(({ role }) => role === "user");
+  return [...entries.bodies(asked)].map((entry) => ({ entryId: entry.id, text: textIn(entry) }));
 }
 
 /** The text of a user message and the leaf that stands before it. Throws Refusal for what is no user message. */
@@ -62,7 +63,7 @@ export function fill(target: Journal, source: Journal, leaf: EntryNode | null): 
  */
 function* copiesOf(leaf: EntryNode | null, { entries, ledger }: Journal): Generator<Entry> {
   const branch = [...upwards(leaf)].reverse();
-  const isCopied = ({ type }: EntryNode): boolean => type !== "label" && type !== "queue";
+  const isCopied = ({ type }: { type: string }): boolean => type !== "label" && type !== "queue";
   /** An entry that is left out is stood for by the next one that is copied. */
   const standsFor = new Map<string, string>();
   let next: string | undefined;
@@ -72,13 +73,12 @@ function* copiesOf(leaf: EntryNode | null, { entries, ledger }: Journal): Genera
   }
   let parentId: string | null = null;
   const ids = new Set<string>();
-  for (const node of branch) {
-    if (!isCopied(node)) continue;
-    let entry: Entry = { ...entries.body(node), parentId };
+  for (const original of entries.bodies(branch.filter(isCopied))) {
+    let entry: Entry = { ...original, parentId };
     if (entry.type === "compaction") entry = { ...entry, firstKeptEntryId: standsFor.get(entry.firstKeptEntryId) ?? entry.firstKeptEntryId };
     yield entry;
-    parentId = node.id;
-    ids.add(node.id);
+    parentId = entry.id;
+    ids.add(entry.id);
   }
   for (const [targetId, { label, timestamp }] of ledger.labels) {
     if (!ids.has(targetId)) continue;

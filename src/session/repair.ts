@@ -59,7 +59,9 @@ export class Assembly {
       node.isChanged = true;
       this.entries.patches.set(node, { [field]: target.id });
     }
+    const renamed = new Set(this.unnamed);
     for (const node of this.entries.nodes) {
+      node.isChanged ||= node.parent !== null && renamed.has(node.parent);
       if (node.isChanged && node.body) node.body = this.entries.asHeld(node, node.body);
     }
   }

@@ -200,15 +200,15 @@ export class Session {
     return node && this.journal.entries.body(node);
   }
 
-  /** The active branch from its root to its leaf. What is not in memory is read back one by one. */
-  *branch(): Generator<Entry> {
-    for (const node of [...upwards(this.leaf)].reverse()) yield this.journal.entries.body(node);
+  /** The active branch from its root to its leaf. What is not in memory is read back as it is asked for. */
+  branch(): Iterable<Entry> {
+    return this.journal.entries.bodies([...upwards(this.leaf)].reverse());
   }
 
   /** Entries strictly after `since`. Throws Refusal `not_found`. */
   async entries(since?: string, limit?: number): Promise<Page<Entry[]>> {
     const { entries, ...rest } = this.page(since, limit);
-    return { entries: entries.map((node) => this.journal.entries.body(node)), ...rest };
+    return { entries: [...this.journal.entries.bodies(entries)], ...rest };
   }
 
   /** `entries` as the JSON of the array, in pieces of bytes: straight from the file, for what is too much for objects. */

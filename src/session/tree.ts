@@ -46,9 +46,9 @@ export function childrenOf(nodes: readonly EntryNode[]): Children {
 export function nestedTree({ entries, ledger: { labels } }: Journal): TreeNode[] {
   const made: TreeNode[] = [];
   const roots: TreeNode[] = [];
-  for (const node of entries.nodes) {
-    const label = labels.get(node.id);
-    made.push({ entry: entries.body(node), children: [], ...(label && { label: label.label, labelTimestamp: label.timestamp }) });
+  for (const entry of entries.bodies(entries.nodes)) {
+    const label = labels.get(entry.id);
+    made.push({ entry, children: [], ...(label && { label: label.label, labelTimestamp: label.timestamp }) });
   }
   for (const node of entries.nodes) (node.parent ? made[node.parent.index]!.children : roots).push(made[node.index]!);
   return roots;
