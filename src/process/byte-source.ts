@@ -5,8 +5,8 @@ import { system } from "./system.ts";
 export interface ByteSource {
   /** The next piece, or undefined at the end. One read at a time. */
   read(): Promise<Uint8Array | undefined>;
-  /** Whether bytes wait in the pipe right now; undefined where that cannot be told. */
-  hasMore(): boolean | undefined;
+  /** Whether bytes wait in the pipe right now. False also where that cannot be told. */
+  hasMore(): boolean;
   /** Gives the pipe up. A pending read ends. Safe to repeat. */
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export function readStreams(streams: readonly ReadableStream<Uint8Array>[]): Byt
       }
       return undefined;
     },
-    hasMore: () => undefined,
+    hasMore: () => false,
     async close() {
       await Promise.all(readers.map((reader) => reader.cancel()));
     },

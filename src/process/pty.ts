@@ -73,7 +73,9 @@ export class Pty {
   async settle(): Promise<void> {
     const from = performance.now();
     this.#dataAt = from;
-    for (let now = from; !this.#isAtEnd && now - from < SETTLE_MS && now - this.#dataAt < QUIET_MS; now = performance.now()) {
+    for (let turns = 0; !this.#isAtEnd && performance.now() - from < SETTLE_MS; turns += 1) {
+      // Several turns of the event loop too, for a busy one may not have had the time to read.
+      if (turns > 5 && performance.now() - this.#dataAt >= QUIET_MS) break;
       await Bun.sleep(1);
     }
     this.#terminal?.close();

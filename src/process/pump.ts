@@ -3,9 +3,8 @@ import type { ByteSource } from "./byte-source.ts";
 /** After the exit, since a command in the background may write for ever; a pipe never holds as much. */
 const SETTLE_MS = 100;
 const SETTLE_BYTES = 256 * 1024;
-/** With nothing in the pipe for so long all that was in it has been read. */
-const QUIET_MS = 2;
-const QUIET_MS_UNSEEN = 25;
+/** Nothing in the pipe for so long: all has been read, and a background child has had time to let go of it. */
+const QUIET_MS = 20;
 /** A chatty leftover is drained, but must not keep a processor busy. */
 const LEFTOVER_PAUSE_MS = 10;
 
@@ -43,6 +42,7 @@ export class Pump {
    */
   async settle(): Promise<void> {
     let leftMs = SETTLE_MS;
+    this.#readAt = performance.now();
     const enoughBytes = this.#readBytes + SETTLE_BYTES;
     for (let pauseMs = 0; !this.isAtEnd && !this.#failure && leftMs > 0 && this.#readBytes < enoughBytes; pauseMs = 1) {
       const from = performance.now();
@@ -56,9 +56,8 @@ export class Pump {
   }
 
   #isQuiet(): boolean {
-    const hasMore = this.#source.hasMore();
-    const quietMs = performance.now() - this.#readAt;
-    return hasMore === undefined ? quietMs >= QUIET_MS_UNSEEN : !hasMore && quietMs >= QUIET_MS;
+    // A busy event loop can make a pipe look quiet that nobody had the time to read.
+    return performance.now() - this.#readAt >= QUIET_MS && !this.#source.hasMore();
   }
 
   async #read(): Promise<void> {

@@ -7,7 +7,7 @@ import { system } from "./system.ts";
  * them when its pipe closes, however rpi has died. On Linux it also kills what carries the mark in its
  * environment. It needs no other program (grep is only faster) and leaves when all are gone.
  */
-const WILL = `
+export const LAST_WILL = `
 trap '' HUP INT TERM QUIT PIPE
 mark=$1
 groups=' '
@@ -95,7 +95,7 @@ function startShell(mark: string, onGone: () => void): (line: string) => void {
     stderr: "ignore",
     detached: true,
   } as const;
-  const argv = ["/bin/sh", "-c", WILL, "rpi-reaper", mark];
+  const argv = ["/bin/sh", "-c", LAST_WILL, "rpi-reaper", mark];
   const pipe = system.openPipe();
   if (!pipe) {
     const shell = Bun.spawn(argv, { ...options, stdin: "pipe", onExit: onGone });
