@@ -10,7 +10,7 @@ export class Narrator {
     this.#write = write;
   }
 
-  say(text: string): void {
+  title(text: string): void {
     this.#line(`\n${pc.dim(`# ${text}`)}`);
   }
 
