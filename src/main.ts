@@ -37,6 +37,13 @@ const subcommands = {
     const { schemaText } = await import("./rpc/schema.ts");
     return print(schemaText());
   },
+  sessions: async ({ flags, words, unknown }: CommandLine) => {
+    const others = [...words, ...unknown.filter((flag) => flag !== "--all" && flag !== "--json")];
+    if (others.length > 0) throw new UsageError(`\`rpi sessions\` takes --all and --json, not ${others.join(" ")}`);
+    const [{ readConfiguration }, { sessionsText }] = await Promise.all([import("./app/configuration.ts"), import("./cli/sessions.ts")]);
+    const { places } = await readConfiguration({ flags, env: process.env, cwd: process.cwd() });
+    return print(await sessionsText(places, process.cwd(), { all: unknown.includes("--all"), json: unknown.includes("--json") }));
+  },
 };
 
 async function rpc({ flags, words, unknown }: CommandLine): Promise<number> {

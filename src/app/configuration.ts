@@ -5,6 +5,7 @@ import type { Choice } from "../llm/pattern.ts";
 import { PROVIDER_KEY_NAMES } from "../llm/provider.ts";
 import type { ProviderConfig } from "../llm/provider-config.ts";
 import { type FauxOptions, ModelRegistry } from "../llm/registry.ts";
+import type { SessionPlaces } from "../session/list.ts";
 import { sessionFolder } from "../session/place.ts";
 import type { Notice } from "../session/open.ts";
 import { agentFolder, expandHome, readJsonFile, type FileFault } from "../settings/files.ts";
@@ -27,11 +28,13 @@ export interface Configuration {
   notices: Notice[];
   /** False with --no-session. */
   keepsFiles: boolean;
+  /** Where sessions are looked for. */
+  places: SessionPlaces;
   /** Where session files of a folder stand. */
   sessionFolder(cwd: string): string;
 }
 
-export async function readConfiguration({ flags, env, cwd }: AppOptions): Promise<Configuration> {
+export async function readConfiguration({ flags, env, cwd }: Pick<AppOptions, "flags" | "env" | "cwd">): Promise<Configuration> {
   const notices: Notice[] = [];
   const fault = ({ message }: FileFault) => notices.push({ level: "warning", code: "bad_file", message });
   const agentDir = await agentFolder(env);
@@ -49,6 +52,7 @@ export async function readConfiguration({ flags, env, cwd }: AppOptions): Promis
     agentDir, settings, models, scope, notices,
     tools: chooseTools(flags),
     keepsFiles: !flags["no-session"],
+    places: { root: path.join(agentDir, "sessions"), ...(fixed === undefined ? {} : { dir: fixed }) },
     hiddenNames: new Set([...PROVIDER_KEY_NAMES].filter((name) => !allowed.has(name))),
     sessionFolder: (folder) => fixed ?? sessionFolder(agentDir, folder),
   };

@@ -3,6 +3,7 @@ import path from "node:path";
 import type { Agent } from "../agent/agent.ts";
 import { stored } from "../agent/queue.ts";
 import { Refusal } from "../base/refusal.ts";
+import type { SessionSummary } from "../session/list.ts";
 import { Session } from "../session/session.ts";
 import type { Configuration } from "./configuration.ts";
 
@@ -47,6 +48,11 @@ export class Sessions {
 
   async clone(): Promise<Replaced> {
     return this.#replace((source) => this.#copy(source, source.leafId));
+  }
+
+  async list(scope: "current" | "all"): Promise<SessionSummary[]> {
+    const { listSessions } = await import("../session/list.ts");
+    return listSessions(this.o.configuration.places, scope === "all" ? undefined : this.#current.cwd);
   }
 
   get #current(): Session {

@@ -140,7 +140,23 @@ export function parseCommandLine(argv: string[]): CommandLine {
     if (flag.many) given[token.name] = [...((given[token.name] as string[] | undefined) ?? []), value];
     else given[token.name] = value;
   }
+  checkTogether(given as Flags);
   return { flags: given as Flags, words, unknown };
+}
+
+/** Flags of which each asks for a session of its own; pairs that go together are left out. */
+const CONTRADICTIONS: readonly (readonly [keyof Flags, keyof Flags])[] = [
+  ["session", "resume"], ["session", "continue"], ["resume", "continue"],
+  ["fork", "session"], ["fork", "resume"], ["fork", "continue"], ["fork", "no-session"],
+  ["session-id", "session"], ["session-id", "resume"], ["session-id", "continue"],
+  ["no-session", "session"], ["no-session", "resume"], ["no-session", "continue"],
+  ["approve", "no-approve"],
+];
+
+function checkTogether(flags: Flags): void {
+  for (const [one, other] of CONTRADICTIONS) {
+    if (flags[one] !== undefined && flags[other] !== undefined) throw new UsageError(`--${one} and --${other} contradict each other; give one of them`);
+  }
 }
 
 /** pi's short forms have up to three letters, which no option parser knows. */

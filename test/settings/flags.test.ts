@@ -48,6 +48,12 @@ test("a missing value is told, and a value like a flag has a way out", () => {
   expect(parseCommandLine(["--name=--odd"]).flags.name).toBe("--odd");
 });
 
+test("flags that ask for two sessions at once contradict each other", () => {
+  expect(fault("--fork", "a", "--session", "b")).toBe("--fork and --session contradict each other; give one of them");
+  expect(fault("-c", "--no-session")).toMatch(/contradict/);
+  expect(parseCommandLine(["--fork", "a", "--session-id", "b"]).flags).toEqual({ fork: "a", "session-id": "b" });
+});
+
 test("durations have units, digits alone are seconds", () => {
   expect(["500ms", "30s", "2m", "1h", "7", "0.5s", "soon", "-1s", "1d"].map(durationMs)).toEqual([500, 30_000, 120_000, 3_600_000, 7000, 500, undefined, undefined, undefined]);
 });

@@ -62,6 +62,18 @@ export const session = {
     run: ({ agent: { session: current } }, { flat }) =>
       flat ? { nodes: current.flatTree(), leafId: current.leafId } : around("tree", current.treeJson(), { leafId: current.leafId }),
   }),
+  session_list: command({
+    summary: "The sessions of this folder, or of all, newest first.",
+    when: "now",
+    params: () => z.object({ scope: z.enum(["current", "all"]).optional() }),
+    data: () => z.looseObject({
+      sessions: z.array(z.looseObject({
+        path: z.string(), id: z.string(), name: z.string().optional(), cwd: z.string(), firstMessage: z.string(), messageCount: z.number(),
+        createdAt: z.number(), modifiedAt: z.number(), size: z.number(),
+      })),
+    }),
+    run: async ({ sessions }, { scope }) => ({ sessions: await sessions.list(scope ?? "current") }),
+  }),
   set_session_name: command({
     summary: "Give the session a display name.",
     when: "now",
