@@ -68,7 +68,7 @@ export class Agent {
   /** A compaction that was asked for, from the request to its end. */
   #manual: { abort: AbortController; graceMs: number; ended: Promise<unknown>; isRunWanted: boolean } | undefined;
   /** A run of what was queued meanwhile, right after that. */
-  #soon: Promise<void> | undefined;
+  #soon: { ended: Promise<void>; isWanted: boolean } | undefined;
   readonly #context = new ContextWatch();
   readonly #compaction: Compaction;
   readonly #choice: ModelChoice;
@@ -97,7 +97,7 @@ export class Agent {
       session: () => this.#session,
       context: this.#context,
       settings: settings.compaction,
-      choice: () => ({ spec: this.#choice.usable(), level: this.#choice.level }),
+      choice: () => this.#current(),
       stream: (spec, request, o) => options.models.stream(spec, request, o),
       retry: () => this.#retry(),
       emit: this.#emit,
@@ -192,18 +192,19 @@ export class Agent {
   }
 
   /**
-   * Stops the run, a compaction and direct commands; resolves when the agent rests and has said so. The queues stay.
+   * Stops the run, a compaction and direct commands; resolves when they have ended and told so. The queues stay.
    * `graceMs`: how long a tool or a model may go on before it is left alone.
    */
   async abort(graceMs = GRACE_MS): Promise<void> {
+    const ends = [this.#run?.ended, this.#manual?.ended, this.#soon?.ended, this.#bash.abort()];
     this.#run?.abort(graceMs);
-    this.#bash.abort();
     if (this.#manual) {
       this.#manual.graceMs = graceMs;
       this.#manual.isRunWanted = false;
       this.#manual.abort.abort();
     }
-    await this.whenIdle();
+    if (this.#soon) this.#soon.isWanted = false;
+    await Promise.allSettled(ends);
   }
 
   /**
@@ -275,7 +276,7 @@ export class Agent {
   }
 
   abortBash(): void {
-    this.#bash.abort();
+    void this.#bash.abort();
   }
 
   /** Resolves when no run, no compaction and no direct command is left. */
@@ -283,14 +284,18 @@ export class Agent {
     while (!this.isIdle) {
       await this.#run?.ended;
       await this.#manual?.ended;
-      await this.#soon;
+      await this.#soon?.ended;
       await this.#bash.whenIdle();
     }
   }
 
-  /** Goes on with another session; only at rest. What waits in the queue stays with the old one. */
-  replaceSession(session: Session): void {
+  /**
+   * Goes on with another session, and with the model and level that it was left with, if they are given; only at
+   * rest. What waits in the queue stays with the old one.
+   */
+  replaceSession(session: Session, left?: { spec: ModelSpec | undefined; level: ThinkingLevel }): void {
     if (!this.isIdle) throw new Error("a session can only be replaced at rest");
+    if (left) this.#choice.restore(left.spec, left.level);
     const hadQueue = this.#queue.size > 0;
     this.#session = session;
     this.#queue = new MessageQueue(session, this.#emit);
@@ -304,12 +309,13 @@ export class Agent {
 
   /** After the answer to the compaction has been written: that is what the next turn of the event loop is for. */
   #runQueueSoon(): void {
-    this.#soon = new Promise((resolve) => {
-      setImmediate(() => {
-        this.#soon = undefined;
-        if (!this.#run && !this.#manual && this.#queue.size) this.#begin({ messages: [] }).start();
-        resolve();
-      });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const soon = { ended: promise, isWanted: true };
+    this.#soon = soon;
+    setImmediate(() => {
+      this.#soon = undefined;
+      if (soon.isWanted && !this.#run && !this.#manual && this.#queue.size) this.#begin({ messages: [] }).start();
+      resolve();
     });
   }
 
@@ -329,7 +335,7 @@ export class Agent {
       ready: options.ready && (() => options.ready?.()),
       now: this.#now,
       mode: (kind) => (kind === "steer" ? this.steeringMode : this.followUpMode),
-      choice: () => ({ spec: this.#choice.usable(), level: this.#choice.level }),
+      choice: () => this.#current(),
       equipment: () => (equipment ??= this.#equip()),
       stream: (spec, request, o) => options.models.stream(spec, request, o),
       retry: () => this.#retry(),
@@ -340,6 +346,11 @@ export class Agent {
       compact: (reason, signal, graceMs) => this.#compaction.run({ reason, signal, graceMs }).then(() => true, () => false),
       over: (run, end) => this.#over(run, end),
     };
+  }
+
+  /** What the next request goes to; whether there is a key shows then. */
+  #current(): { spec: ModelSpec; level: ThinkingLevel } {
+    return { spec: this.model ?? this.#choice.usable(), level: this.#choice.level };
   }
 
   #retry(): RetrySettings {

@@ -15,7 +15,7 @@ export interface CompactionHost {
   session(): Session;
   context: ContextWatch;
   settings: { reserveTokens: number; keepRecentTokens: number };
-  /** Refused when there is no model to ask. */
+  /** The model to ask, and how much it thinks. */
   choice(): { spec: ModelSpec; level: ThinkingLevel };
   stream: Stream;
   retry(): RetrySettings;

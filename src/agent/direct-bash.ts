@@ -53,9 +53,11 @@ export class DirectBash {
     return done;
   }
 
-  /** Stops every command. */
-  abort(): void {
+  /** Stops every command that runs now; resolves when they have ended. */
+  async abort(): Promise<void> {
+    const ends = [...this.#running.values()];
     for (const abort of this.#running.keys()) abort.abort();
+    await Promise.allSettled(ends);
   }
 
   /** Resolves when no command runs. */
