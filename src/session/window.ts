@@ -9,7 +9,7 @@ const WINDOW_BYTES = 256 * 1024;
 /** Reads ahead: for many small pieces of a file that are asked for more or less in its order. */
 export class Window {
   private readonly buffer = Buffer.allocUnsafe(WINDOW_BYTES);
-  private filled = this.buffer.subarray(0, 0);
+  private filled: Buffer = this.buffer.subarray(0, 0);
   private at = 0;
 
   constructor(private readonly source: Source) {}
