@@ -47,6 +47,7 @@ export class OutputFile {
   #waitingBytes = 0;
   #file: { path: string; fd: number } | undefined;
   #failure: string | undefined;
+  #isWriting = false;
   #writing: Promise<void> | undefined;
 
   /** The next bytes, which must not change afterwards. Await what it returns before adding more. */
@@ -68,13 +69,15 @@ export class OutputFile {
       this.#fail(error);
       return;
     }
-    this.#writing ??= this.#write(this.#file.fd).finally(() => (this.#writing = undefined));
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    this.#writing = this.#write(this.#file.fd);
   }
 
   /** Writes the rest and closes. The file goes unless it is wanted. */
   async end(isWanted: boolean): Promise<FullOutput> {
     if (isWanted) this.begin();
-    while (this.#writing) await this.#writing;
+    while (this.#isWriting) await this.#writing;
     this.#waiting = [];
     if (this.#file) {
       closeSync(this.#file.fd);
@@ -98,6 +101,8 @@ export class OutputFile {
         this.#fail(error);
       }
     }
+    // Here, not when the promise settles: what is added in between must begin anew.
+    this.#isWriting = false;
   }
 
   #fail(error: unknown): void {
