@@ -16,8 +16,12 @@ import type { Flags } from "./settings/flags.ts";
 import type { ModelSpec, ThinkingLevel } from "./llm/model.ts";
 import { ModelRegistry } from "./llm/registry.ts";
 import { Children } from "./process/children.ts";
+import type { ProcessEvent, Supervisor } from "./process/supervisor.ts";
 import type { Session } from "./session/session.ts";
 import type { Tool } from "./tools/tool.ts";
+
+/** Between TERM and KILL for the processes of a session that another one replaces. */
+const REPLACED_GRACE_MS = 1000;
 
 /** Told whenever the session is another: at the start and after each replacement (protocol.md, section 1). */
 export interface SessionStarted {
@@ -25,7 +29,7 @@ export interface SessionStarted {
   data: { version: 3; id: string; timestamp: string; cwd: string; protocolVersion: 1; rpiVersion: string; sessionFile?: string };
 }
 
-export type AppEvent = SessionStarted | AgentEvent | TodoEvent | LoopEvent;
+export type AppEvent = SessionStarted | AgentEvent | TodoEvent | LoopEvent | ProcessEvent;
 
 export interface AppOptions {
   flags: Flags;
@@ -35,6 +39,8 @@ export interface AppOptions {
   emit(event: AppEvent): void;
   /** Undefined while the reader keeps up; else resolves when it has caught up (protocol.md, Pressure). */
   ready(): Promise<void> | undefined;
+  /** True while output that can be had later need not be told (protocol.md, section 8). */
+  pressed(): boolean;
 }
 
 /** Everything that one rpi is made of, put together from flags, settings and files, and ended in reverse order. */
@@ -50,6 +56,7 @@ export class App {
   isExpected = (): boolean => false;
   readonly #loops: SessionLoops;
   #tools: Promise<Tool[]> | undefined;
+  #supervisor: Promise<Supervisor> | undefined;
 
   private constructor(
     private readonly options: AppOptions,
@@ -75,7 +82,9 @@ export class App {
     this.sessions = new Sessions({
       configuration,
       agent: this.agent,
-      leave: () => this.#loops.leave("session_changed"),
+      leave: async () => {
+        await Promise.all([this.#loops.leave("session_changed"), this.#stopProcesses(REPLACED_GRACE_MS)]);
+      },
       arrive: async (next) => {
         this.#begin(next, this.agent.model, this.agent.thinkingLevel);
         await this.announce();
@@ -115,6 +124,16 @@ export class App {
 
   loops(): Promise<LoopScheduler> {
     return this.#loops.scheduler();
+  }
+
+  /** Loaded with the first process. */
+  supervisor(): Promise<Supervisor> {
+    const { emit, pressed } = this.options;
+    return (this.#supervisor ??= import("./process/supervisor.ts").then(({ Supervisor }) => new Supervisor({ children: this.children, emit, pressed })));
+  }
+
+  async #stopProcesses(graceMs: number): Promise<void> {
+    await (await this.#supervisor)?.stopAll(graceMs);
   }
 
   /** The end of input: nothing begins by itself any more, what was begun goes on. */
@@ -162,9 +181,9 @@ export class App {
     return this.agent.setModel(spec);
   }
 
-  /** Stops every child that is left: TERM, `graceMs`, KILL, until all are gone. */
-  stopChildren(graceMs: number): Promise<void> {
-    return this.children.stopAll(graceMs);
+  /** Stops every child that is left, for good: TERM, `graceMs`, KILL, until all are gone and told. */
+  async stopChildren(graceMs: number): Promise<void> {
+    await Promise.all([this.#stopProcesses(graceMs), this.children.close(graceMs)]);
   }
 
   /** Ends what the app is made of; nothing of it may be used afterwards. `stopped`: children are being stopped already. */

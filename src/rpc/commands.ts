@@ -2,6 +2,7 @@ import type { Command } from "./command.ts";
 import { dialogs } from "./commands/dialogs.ts";
 import { loops } from "./commands/loops.ts";
 import { models } from "./commands/models.ts";
+import { processes } from "./commands/processes.ts";
 import { prompting } from "./commands/prompting.ts";
 import { session } from "./commands/session.ts";
 import { shell } from "./commands/shell.ts";
@@ -17,5 +18,6 @@ export const commands: Record<string, Command> = {
   ...session,
   ...todos,
   ...loops,
+  ...processes,
   ...dialogs,
 };

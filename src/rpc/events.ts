@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { assistantMessage, compactionResult, completedTask, entry, level, loopTask, message, model, once, todoPhase, toolCall, toolResult, toolResultMessage, usage } from "./shapes.ts";
+import { assistantMessage, compactionResult, completedTask, entry, level, loopTask, message, model, once, processState, todoPhase, toolCall, toolResult, toolResultMessage, usage } from "./shapes.ts";
 
 const requestId = () => z.union([z.string(), z.number()]);
 const at = () => z.number().int().min(0);
@@ -56,5 +56,8 @@ export const events: Record<string, () => z.ZodObject> = {
   loop_finished: () => z.looseObject({ taskId: z.string(), finishedAt: z.string() }),
   loop_failed: () => z.looseObject({ taskId: z.string(), error: z.string() }),
   loop_removed: () => z.looseObject({ taskId: z.string(), reason: z.string() }),
+  process_started: () => z.looseObject({ process: processState() }),
+  process_output: () => z.looseObject({ id: z.string(), stream: z.literal("combined"), startCursor: z.number(), cursor: z.number(), dataBase64: z.string() }),
+  process_exited: () => z.looseObject({ process: processState() }),
   notice: () => z.looseObject({ level: z.enum(["info", "warning"]), code: z.string(), message: z.string() }),
 };

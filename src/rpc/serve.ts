@@ -50,7 +50,7 @@ export class Server {
     let app: App;
     try {
       const cwd = workingFolder(flags.cwd);
-      app = await App.start({ flags, env, cwd, emit: (event: AppEvent) => this.#outbound.emit(event), ready: () => this.#outbound.ready() });
+      app = await App.start({ flags, env, cwd, emit: (event: AppEvent) => this.#outbound.emit(event), ready: () => this.#outbound.ready(), pressed: () => this.#outbound.pressed() });
     } catch (error) {
       return this.#failStart(error);
     }
