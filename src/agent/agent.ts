@@ -290,11 +290,12 @@ export class Agent {
   }
 
   /**
-   * Goes on with another session, and with the model and level that it was left with, if they are given; only at
-   * rest. What waits in the queue stays with the old one.
+   * Goes on with another session, and with the model and level that it was left with, if they are given. Refused
+   * during a run or a compaction; a direct command goes on, and its message goes to the session that there is at its
+   * end. What waits in the queue stays with the old one.
    */
   replaceSession(session: Session, left?: { spec: ModelSpec | undefined; level: ThinkingLevel }): void {
-    if (!this.isIdle) throw new Error("a session can only be replaced at rest");
+    if (this.#run || this.#manual || this.#soon) throw new Refusal("busy", "The session cannot be replaced while a run or a compaction is under way.");
     if (left) this.#choice.restore(left.spec, left.level);
     const hadQueue = this.#queue.size > 0;
     this.#session = session;

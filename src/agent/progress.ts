@@ -4,10 +4,10 @@ import type { ToolResult } from "../tools/tool.ts";
 /** Nine in a second leave room for the one that is flushed at the end: ten at most. */
 const GAP_MS = 112;
 /** How much of a long partial text is told: its end. The whole comes with the result. */
-const TAIL_CHARS = 2048;
-/** What the updates of one call may cost at once, and what they gain a second. */
-const ALLOWANCE_CHARS = 16 * 1024;
-const GAIN_CHARS_PER_MS = 4;
+const TAIL_CHARS = 1024;
+/** What the updates of one call may cost at once, and what they may cost more as time goes by. */
+const ALLOWANCE_CHARS = 8 * 1024;
+const GAIN_CHARS_PER_MS = 0.5;
 
 /**
  * Thins what a running tool tells of itself: at most ten updates a second, long texts by their end, and slower

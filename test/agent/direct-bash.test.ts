@@ -1,5 +1,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { Children } from "../../src/process/children.ts";
+import { removeOutputFiles } from "../../src/process/output-files.ts";
+import { Session } from "../../src/session/session.ts";
 import { asks, call, gate, hangs, rig, start, text, tool } from "./rig.ts";
 
 const children = new Children({ env: process.env, hiddenNames: new Set() });
@@ -59,6 +64,20 @@ describe("a direct command", () => {
     await r.agent.abort();
     expect(r.agent.isIdle).toBe(true);
     expect(await command).toMatchObject({ output: "begun\n", cancelled: true, exitCode: null });
+  });
+
+  test("leaves the file with its whole output behind only for a session that is a file too", async () => {
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), "rpi-bash-"));
+    try {
+      const inFile = Session.create({ cwd: dir, dir });
+      const results = await Promise.all([own({ session: inFile }), own()].map(({ agent }) => agent.bash({ command: "seq 1 20000" })));
+      removeOutputFiles();
+      expect(results.map(({ truncated, fullOutputPath }) => [truncated, fs.existsSync(fullOutputPath ?? "")])).toEqual([[true, true], [true, false]]);
+      fs.rmSync(results[0]!.fullOutputPath!);
+      inFile.close();
+    } finally {
+      fs.rmSync(dir, { recursive: true, force: true });
+    }
   });
 
   test("that cannot be stored is answered all the same, and the loss is told", async () => {
