@@ -10,6 +10,8 @@ import { Watch } from "./watch.ts";
 /** Of an error's body, more is not read, nor waited for. */
 const MAX_ERROR_BYTES = 64 * 1024;
 const ERROR_BODY_MS = 5000;
+/** A second try to connect, when the first has had its time, is not given all of it again. */
+const PROBE_MS = 3000;
 const LET_GO_MS = 1000;
 
 export interface EventRequest {
@@ -32,7 +34,7 @@ export async function postForEvents(request: EventRequest, options: StreamOption
   const controller = new AbortController();
   const abort = () => controller.abort(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
-  const watch = new Watch(timeouts, new URL(request.url).host, () => isReachable(request.url), (why) => controller.abort(why));
+  const watch = new Watch(timeouts, new URL(request.url).host, () => isReachable(request.url, Math.min(timeouts.connectMs, PROBE_MS)), (why) => controller.abort(why));
   let hasBegun = false;
   let rest: Rest | undefined;
   try {

@@ -1,4 +1,5 @@
 import { RequestFailed, type Failure } from "./failure.ts";
+import { hasProxy } from "./proxy.ts";
 
 const UNTRUSTED = new Set([
   "SELF_SIGNED_CERT_IN_CHAIN", "DEPTH_ZERO_SELF_SIGNED_CERT", "UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
@@ -24,7 +25,7 @@ function told(code: string | undefined, error: unknown, url: string, hasBegun: b
   if (code && /CERT|TLS|SSL/.test(code)) return { kind: "bad_request", message: `The certificate or TLS of ${origin} is wrong: ${words}` };
   switch (code) {
     case "ECONNREFUSED": case "ConnectionRefused":
-      return { kind: "network", message: `Connection refused: is the server running at ${origin}?` };
+      return { kind: "network", message: `Connection refused: is the server running at ${origin}${hasProxy() ? ", or the proxy that the environment names" : ""}?` };
     case "ENOTFOUND": case "EAI_AGAIN":
       return { kind: "network", message: `The host ${hostname} was not found. Check the address, the network and the proxy.` };
     case "ECONNRESET": case "ConnectionClosed":

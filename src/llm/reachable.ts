@@ -1,11 +1,11 @@
-const PROBE_MS = 3000;
+import { hasProxy } from "./proxy.ts";
 
-/** Whether a connection to the URL's host can be made now; true where a proxy stands between, or when in doubt. */
-export async function isReachable(url: string): Promise<boolean> {
+/** Whether a connection to the URL's host can be made now, within `ms`; true where a proxy stands between. */
+export async function isReachable(url: string, ms: number): Promise<boolean> {
   if (hasProxy()) return true;
   const { hostname, port, protocol } = new URL(url);
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), PROBE_MS);
+    const timer = setTimeout(() => resolve(false), ms);
     const end = (reachable: boolean) => {
       clearTimeout(timer);
       resolve(reachable);
@@ -25,8 +25,4 @@ export async function isReachable(url: string): Promise<boolean> {
       },
     }).catch(() => end(false));
   });
-}
-
-function hasProxy(): boolean {
-  return ["http_proxy", "https_proxy", "all_proxy"].some((name) => process.env[name] || process.env[name.toUpperCase()]);
 }
