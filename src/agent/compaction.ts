@@ -1,3 +1,4 @@
+import { logBug } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { Failure } from "../llm/failure.ts";
 import type { Usage } from "../llm/message.ts";
@@ -9,6 +10,7 @@ import { AUTOMATIC_MIN_TOKENS, findCut, type Cut } from "./compaction-cut.ts";
 import { limits } from "./compaction-estimate.ts";
 import type { ContextWatch } from "./context-use.ts";
 import type { AgentEvent, CompactionReason, CompactionResult } from "./events.ts";
+import { isOfSystem } from "./queue.ts";
 import type { RetrySettings } from "./retry.ts";
 
 export interface CompactionHost {
@@ -65,7 +67,9 @@ export class Compaction {
       return result;
     } catch (error) {
       errorMessage = error instanceof Error ? error.message : String(error);
-      throw error instanceof Refusal ? error : new Refusal("unavailable", errorMessage);
+      if (isOfSystem(error)) throw new Refusal("unavailable", errorMessage);
+      if (!(error instanceof Refusal)) logBug("a compaction", error);
+      throw error;
     } finally {
       this.#isRunning = false;
       const aborted = !result && o.signal.aborted;

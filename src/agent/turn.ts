@@ -8,6 +8,7 @@ import { ask, blank, type Stream } from "./ask.ts";
 import { runCalls } from "./calls.ts";
 import type { AgentEvent } from "./events.ts";
 import { messagesForModel } from "./messages-for-model.ts";
+import { isOfSystem } from "./queue.ts";
 import { appendWithOutput } from "./stored-output.ts";
 
 /** What a model can do in this run: the same for all of its turns, so that prompt caches hold. */
@@ -91,7 +92,9 @@ export function failedTurn(context: TurnContext, fault: string): TurnEnd {
   return { message, toolResults: [], fault };
 }
 
+/** Why a run ends that cannot write. */
 export function unstored(error: unknown): string {
+  if (!isOfSystem(error)) logBug("a session", error);
   return `The session could not be written, so the run ended: ${error instanceof Error ? error.message : String(error)}`;
 }
 

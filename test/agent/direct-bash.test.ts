@@ -5,7 +5,7 @@ import path from "node:path";
 import { Children } from "../../src/process/children.ts";
 import { removeOutputFiles } from "../../src/process/output-files.ts";
 import { Session } from "../../src/session/session.ts";
-import { asks, call, gate, hangs, rig, start, text, tool } from "./rig.ts";
+import { asks, call, diskFull, gate, hangs, rig, start, text, tool } from "./rig.ts";
 
 const children = new Children({ env: process.env, hiddenNames: new Set() });
 const own = (o: Parameters<typeof rig>[0] = {}) => rig({ ...o, more: { ...o.more, children } });
@@ -82,8 +82,8 @@ describe("a direct command", () => {
 
   test("that cannot be stored is answered all the same, and the loss is told", async () => {
     const r = own();
-    r.session.append = () => { throw new Error("ENOSPC"); };
+    r.session.append = () => { throw diskFull(); };
     expect(await r.agent.bash({ command: "true" })).toMatchObject({ exitCode: 0 });
-    expect(r.events).toEqual([{ type: "notice", level: "warning", code: "not_stored", message: "The result of a bash command could not be stored: ENOSPC" }]);
+    expect(r.events).toEqual([{ type: "notice", level: "warning", code: "not_stored", message: "The result of a bash command could not be stored: ENOSPC: no space left on device" }]);
   });
 });

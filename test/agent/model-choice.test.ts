@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { AgentEvent } from "../../src/agent/events.ts";
 import type { ModelSpec } from "../../src/llm/model.ts";
-import { rig, spec } from "./rig.ts";
+import { diskFull, rig, spec } from "./rig.ts";
 
 const plain = spec("plain");
 const thinks = spec("thinks", { reasoning: true });
@@ -29,8 +29,8 @@ describe("the model", () => {
 
   test("that cannot be stored is refused and changes nothing", () => {
     const r = rig({ spec: plain });
-    r.session.append = () => { throw new Error("EROFS"); };
-    expect(() => r.agent.setModel(thinks)).toThrow("The model was not changed: EROFS");
+    r.session.append = () => { throw diskFull(); };
+    expect(() => r.agent.setModel(thinks)).toThrow("The model was not changed: ENOSPC: no space left on device");
     expect([r.agent.model, r.events]).toEqual([plain, []]);
   });
 

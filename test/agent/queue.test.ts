@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Session } from "../../src/session/session.ts";
 import { textOf } from "../../src/llm/message.ts";
-import { asks, call, fails, gate, hangs, rig, says, start, text, tool } from "./rig.ts";
+import { asks, call, diskFull, fails, gate, hangs, rig, says, start, text, tool } from "./rig.ts";
 
 const image = { type: "image", data: "AAAA", mimeType: "image/png" } as const;
 type Rig = ReturnType<typeof rig>;
@@ -133,12 +133,12 @@ describe("the queue", () => {
   test("takes a message only when it can be written, and loses none when it can not be delivered", async () => {
     const r = rig();
     const append = r.session.append.bind(r.session);
-    r.session.append = (body) => { if (body.type === "queue") throw new Error("ENOSPC"); return append(body); };
-    expect(() => r.agent.steer({ text: "s" })).toThrow("The message was not queued: ENOSPC");
+    r.session.append = (body) => { if (body.type === "queue") throw diskFull(); return append(body); };
+    expect(() => r.agent.steer({ text: "s" })).toThrow("The message was not queued: ENOSPC: no space left on device");
     expect(r.agent.pendingMessageCount).toBe(0);
     r.session.append = append;
     r.agent.steer({ text: "s" });
-    r.session.append = (body) => { if (body.type === "message" && body.queueId) throw new Error("ENOSPC"); return append(body); };
+    r.session.append = (body) => { if (body.type === "message" && body.queueId) throw diskFull(); return append(body); };
     expect(await r.run("first")).toMatchObject({ type: "agent_settled", aborted: false, stopReason: "error", errorMessage: expect.stringContaining("ENOSPC") });
     expect([r.agent.pendingMessageCount, users(r)]).toEqual([1, ["first"]]);
     r.session.append = append;

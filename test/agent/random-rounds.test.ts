@@ -3,7 +3,7 @@ import type { AgentEvent } from "../../src/agent/events.ts";
 import { noUsage, textOf } from "../../src/llm/message.ts";
 import { Refusal } from "../../src/base/refusal.ts";
 import { Random } from "../support/random.ts";
-import { asks, assistant, call, fails, hangs, rig, says, spec, text, tool, type Step } from "./rig.ts";
+import { asks, assistant, call, diskFull, fails, hangs, rig, says, spec, text, tool, type Step } from "./rig.ts";
 
 const ROUNDS = 1000;
 
@@ -55,7 +55,7 @@ async function round(seed: number) {
   }
   let isOpen = true;
   r.session.append = (body) => {
-    if (isDiskFull && isOpen && random.chance(0.1)) throw new Error("ENOSPC");
+    if (isDiskFull && isOpen && random.chance(0.1)) throw diskFull();
     return append(body);
   };
   const waits: Promise<unknown>[] = [];

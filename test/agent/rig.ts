@@ -69,6 +69,11 @@ export function text(words: string): ToolResult {
   return { content: [{ type: "text", text: words }] };
 }
 
+/** What the system says when a disk is full. */
+export function diskFull(): Error {
+  return Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+}
+
 /** A promise with its handles. */
 export function gate<T = void>(): { promise: Promise<T>; open(value: T): void } {
   let open!: (value: T) => void;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { asks, assistant, call, fails, gate, hangs, rig, says, spec, start, story, text, tool } from "./rig.ts";
+import { asks, assistant, call, diskFull, fails, gate, hangs, rig, says, spec, start, story, text, tool } from "./rig.ts";
 
 const PLAIN = ["agent_start", "turn_start", "message_start:user", "message_end:user", "message_start:assistant", "message_update", "message_end:assistant", "turn_end", "agent_end", "agent_settled"];
 
@@ -146,7 +146,7 @@ describe("a run", () => {
     const append = r.session.append.bind(r.session);
     let isFull = false;
     r.session.append = (body) => {
-      if (isFull) throw new Error("ENOSPC: no space left on device");
+      if (isFull) throw diskFull();
       if (body.type === "message" && body.message.role === "assistant") isFull = true;
       return append(body);
     };
