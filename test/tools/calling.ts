@@ -10,11 +10,15 @@ export interface Called extends ToolResult {
 }
 
 /** Calls a tool as the agent does: arguments prepared and checked, failures as results. */
-export async function call(tool: Tool, args: Record<string, unknown>, o: { cwd: string; signal?: AbortSignal }): Promise<Called> {
+export async function call(tool: Tool, args: Record<string, unknown>, o: { cwd: string; signal?: AbortSignal; onUpdate?: () => void }): Promise<Called> {
   const updates: ToolResult[] = [];
+  const update = (partial: ToolResult) => {
+    updates.push(partial);
+    o.onUpdate?.();
+  };
   const checked = tool.parameters().parse(tool.prepare ? tool.prepare(args) : args);
   try {
-    const result = await tool.run(checked, { cwd: o.cwd, toolCallId: "call", signal: o.signal ?? new AbortController().signal, update: (partial) => updates.push(partial) });
+    const result = await tool.run(checked, { cwd: o.cwd, toolCallId: "call", signal: o.signal ?? new AbortController().signal, update });
     return { ...result, text: textOf(result.content), updates };
   } catch (error) {
     if (!(error instanceof ToolFailure)) throw error;
