@@ -1,6 +1,7 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
+import fs from "node:fs";
+import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
+import { SessionWriteError } from "./file.ts";
 import { lockFile, type Lock } from "./lock.ts";
 
 const PATIENCE_MS = 2000;
@@ -10,7 +11,11 @@ const PATIENCE_MS = 2000;
  * do it at once, one succeeds. Throws Refusal `invalid`, naming the file that is there.
  */
 export function withNewId(dir: string, id: string, make: () => void): void {
-  fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+  try {
+    fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw SessionWriteError.of(path.join(dir, id), error);
+  }
   const lock = lockFolder(dir);
   try {
     const taken = fs.readdirSync(dir).find((name) => name.endsWith(`_${id}.jsonl`));

@@ -1,5 +1,5 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
+import fs from "node:fs";
+import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { SessionHeader } from "./entry.ts";
 import { isOf, sessionFiles, type SessionPlaces } from "./list.ts";
@@ -25,7 +25,7 @@ export function newestSession(places: SessionPlaces, cwd: string): string | unde
  */
 export function findSession(value: string, places: SessionPlaces, cwd: string): string {
   if (/[/\\]|\.jsonl$/.test(value)) return existing(path.resolve(cwd, value));
-  for (const files of [sessionFiles(places, cwd), sessionFiles(places)]) {
+  for (const files of value === "" ? [] : [sessionFiles(places, cwd), sessionFiles(places)]) {
     const candidates = [...files].map((file) => ({ file, id: idOf(file) })).filter(({ id }) => id?.startsWith(value));
     const exact = candidates.filter(({ id }) => id === value);
     const [only, ...others] = exact.length > 0 ? exact : candidates;

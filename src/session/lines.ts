@@ -1,4 +1,4 @@
-import * as fs from "node:fs";
+import fs from "node:fs";
 import { isUtf8 } from "node:buffer";
 
 /** Told of the lines of a file, in order, many at a time. `base` is the offset of the buffer in the file. */

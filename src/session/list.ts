@@ -1,5 +1,5 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
+import fs from "node:fs";
+import path from "node:path";
 import { glance, type SessionSummary } from "./glance.ts";
 import { newScratch } from "./lines.ts";
 import { folderName } from "./place.ts";

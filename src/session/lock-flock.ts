@@ -1,4 +1,4 @@
-import * as fs from "node:fs";
+import fs from "node:fs";
 import type { Claim } from "./claim.ts";
 
 const LOCK_EX = 2;

@@ -1,4 +1,4 @@
-import * as fs from "node:fs";
+import fs from "node:fs";
 import { Refusal } from "../base/refusal.ts";
 import { claimByFlock } from "./lock-flock.ts";
 import { claimOnWindows } from "./lock-windows.ts";

@@ -1,4 +1,4 @@
-import * as path from "node:path";
+import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { Entries } from "./entries.ts";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";

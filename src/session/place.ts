@@ -1,4 +1,4 @@
-import * as path from "node:path";
+import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 
 /** The folder of a working directory's sessions, below `<agentDir>/sessions`. `cwd` is absolute. */

@@ -1,4 +1,4 @@
-import * as path from "node:path";
+import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { textOf } from "../llm/message.ts";
 import { changesContext, contextOf, messageOf, shownNodes, type ContextItem } from "./context.ts";
