@@ -50,8 +50,8 @@ test.if(Bun.which("git") !== null)("random rules ignore what git ignores", async
   await inFolder(async (root) => {
     const git = (args: string[], stdin = "") => Bun.spawnSync(["git", "-c", "core.excludesFile=/dev/null", ...args], { cwd: root, stdin: Buffer.from(stdin) }).stdout.toString();
     git(["init", "-q"]);
-    const cases = Array.from({ length: 30 }, (_, index) => {
-      const drawn = new Set(Array.from({ length: 60 }, () => Array.from({ length: 1 + random.below(4) }, name).join("/")));
+    const cases = Array.from({ length: 15 }, (_, index) => {
+      const drawn = new Set(Array.from({ length: 30 }, () => Array.from({ length: 1 + random.below(4) }, name).join("/")));
       const files = [...drawn].filter((path) => ![...drawn].some((other) => other.startsWith(`${path}/`)));
       return { folder: `case${index}`, text: Array.from({ length: 6 }, pattern).join("\n"), files };
     });
@@ -71,6 +71,6 @@ test.if(Bun.which("git") !== null)("random rules ignore what git ignores", async
       const expected = theirs.filter((path) => path.startsWith(`${folder}/`)).map((path) => path.slice(folder.length + 1));
       expect({ text, ignored: files.filter(isIgnored).sort() }).toEqual({ text, ignored: expected.sort() });
     }
-    expect(theirs.length).toBeGreaterThan(200);
+    expect(theirs.length).toBeGreaterThan(60);
   });
 });
