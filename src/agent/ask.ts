@@ -1,4 +1,5 @@
 import { logBug } from "../base/log.ts";
+import { Refusal } from "../base/refusal.ts";
 import { noUsage, type AssistantMessage } from "../llm/message.ts";
 import type { ModelRequest, ModelSpec, StreamOptions, StreamResult } from "../llm/model.ts";
 import { ABANDONED, orAbandon } from "./grace.ts";
@@ -34,8 +35,9 @@ export async function ask(stream: Stream, spec: ModelSpec, request: () => ModelR
     const result = await orAbandon(answer, o.signal, o.graceMs);
     return result === ABANDONED ? aborted(spec) : result;
   } catch (error) {
-    logBug("a request to the model", error);
-    const message = `Internal error: ${error instanceof Error ? error.message : String(error)}`;
+    const isRefusal = error instanceof Refusal;
+    if (!isRefusal) logBug("a request to the model", error);
+    const message = `${isRefusal ? "" : "Internal error: "}${error instanceof Error ? error.message : String(error)}`;
     return { message: { ...blank(spec), errorMessage: message }, failure: { kind: "bad_request", message } };
   } finally {
     isListening = false;
