@@ -17,15 +17,15 @@ export interface Credentials {
 /** One request: its key and headers are looked up, its messages repaired, its adapter loaded. Never rejects. */
 export async function converse(spec: ModelSpec, request: ModelRequest, options: StreamOptions, credentials: Credentials): Promise<StreamResult> {
   const { signal } = options;
-  let ready: { spec: ModelSpec; options: StreamOptions; talk: Adapter };
+  let ready: { spec: ModelSpec; options: StreamOptions; talk: Adapter; request: ModelRequest };
   try {
     if (signal.aborted) throw signal.reason;
     const talk = await adapterOf(spec, credentials);
-    ready = { talk, ...(await withCredentials(spec, options, credentials)) };
+    ready = { talk, request: repair(request, spec), ...(await withCredentials(spec, options, credentials)) };
   } catch (error) {
     return adapter(() => Promise.reject(error))(spec, request, options);
   }
-  return ready.talk(ready.spec, repair(request, spec), ready.options);
+  return ready.talk(ready.spec, ready.request, ready.options);
 }
 
 async function adapterOf(spec: ModelSpec, credentials: Credentials): Promise<Adapter> {

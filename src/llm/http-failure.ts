@@ -47,7 +47,7 @@ function classify({ status, headers, words, message, body, retryAfterMs: known }
     ...(code ? { code } : {}),
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
     ...(window === undefined ? {} : { contextWindow: window }),
-    message: status === undefined || message.includes(String(status)) ? message : `${status} ${message}`,
+    message: status === undefined || new RegExp(`\\b${status}\\b`).test(message) ? message : `${status} ${message}`,
   };
 }
 
@@ -88,7 +88,7 @@ function kindOfWords(words: readonly string[]): FailureKind | undefined {
 function readBody(body: string, status: number): { words: string[]; message: string } {
   const trimmed = body.trim();
   if (trimmed === "") return { words: [], message: `${status} without a body` };
-  if (trimmed.startsWith("<")) return { words: [], message: `${status} ${pageWords(trimmed)}` };
+  if (trimmed.startsWith("<")) return { words: [], message: pageWords(trimmed) };
   try {
     const read = readError(JSON.parse(trimmed));
     if (read?.message) return read;

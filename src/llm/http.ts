@@ -43,12 +43,12 @@ export async function postForEvents(request: EventRequest, options: StreamOption
     hasBegun = true;
     if (!response.ok) {
       watch.stop();
-      throw new RequestFailed(failureOfResponse(response.status, response.headers, await errorBody(response, controller), request.url));
+      throw new RequestFailed(failureOfResponse(response.status, response.headers, await errorBody(response, controller, Math.min(ERROR_BODY_MS, timeouts.idleMs || ERROR_BODY_MS)), request.url));
     }
     rest = await readEvents(response, { watch, signal: controller.signal, ready: options.ready, onEvent, onWhole: (text) => whole(text, onEvent) });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw networkFailure(controller.signal.aborted ? controller.signal.reason : error, request.url, hasBegun);
+    throw networkFailure(controller.signal.aborted && !(error instanceof RequestFailed) ? controller.signal.reason : error, request.url, hasBegun);
   } finally {
     watch.stop();
     signal.removeEventListener("abort", abort);
@@ -109,11 +109,11 @@ function whole(text: string, onEvent: OnEvent): void {
   onEvent(text, undefined);
 }
 
-async function errorBody(response: Response, controller: AbortController): Promise<string> {
+async function errorBody(response: Response, controller: AbortController, ms: number): Promise<string> {
   if (!response.body) return "";
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
-  const timer = setTimeout(() => void reader.cancel(), ERROR_BODY_MS);
+  const timer = setTimeout(() => controller.abort(), ms);
   let text = "";
   try {
     while (text.length < MAX_ERROR_BYTES) {

@@ -14,7 +14,8 @@ const NO_OUTPUT = "(no output)";
 export function repair(request: ModelRequest, spec: ModelSpec): ModelRequest {
   const ids = new ToolCallIds(spec);
   const messages: Message[] = [];
-  const source = request.messages;
+  // Files that others wrote may hold messages without content.
+  const source = request.messages.map((message) => ((message.content as unknown) == null ? { ...message, content: [] } : message)) as Message[];
   for (let at = 0; at < source.length; at += 1) {
     const message = source[at]!;
     if (message.role === "user") pushUser(messages, message, spec);

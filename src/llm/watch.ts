@@ -12,6 +12,7 @@ export class Watch {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #connectTimer: ReturnType<typeof setTimeout> | undefined;
   #hasContent = false;
+  #isStopped = false;
   /** Since when the present wait lasts, pauses taken out. */
   #since = performance.now();
   #pausedAt: number | undefined;
@@ -61,10 +62,8 @@ export class Watch {
     this.responded();
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#stopped = true;
+    this.#isStopped = true;
   }
-
-  #stopped = false;
 
   #arm(ms: number): void {
     clearTimeout(this.#timer);
@@ -80,7 +79,7 @@ export class Watch {
   }
 
   #tell(what: string): void {
-    if (this.#stopped) return;
+    if (this.#isStopped) return;
     this.stop();
     this.#expire(new RequestFailed({ kind: "timeout", message: `The model at ${this.#where} ${what}` }));
   }

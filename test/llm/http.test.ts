@@ -1,3 +1,4 @@
+import http from "node:http";
 import { afterAll, describe, expect, test } from "bun:test";
 import { wellFormed, endpoint } from "../../src/llm/http.ts";
 import { anthropic, openai } from "../support/dialects.ts";
@@ -25,7 +26,7 @@ describe("A failed response is told by kind", () => {
     ["an overloaded server", { status: 529, body: json({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }) }, { kind: "overloaded", status: 529, code: "overloaded_error", message: "529 Overloaded" }],
     ["an unavailable server", { status: 503, body: ["upstream down"] }, { kind: "overloaded", status: 503, message: "503 upstream down" }],
     ["a broken server", { status: 500, body: json({ detail: "oops" }) }, { kind: "server", status: 500, message: "500 oops" }],
-    ["a gateway's web page", { status: 502, headers: { "content-type": "text/html" }, body: ["<html><head><title>502 Bad Gateway</title></head><body><h1>502</h1></body></html>"] }, { kind: "server", status: 502, message: "502 502 Bad Gateway (a web page, not the answer of a model server)" }],
+    ["a gateway's web page", { status: 502, headers: { "content-type": "text/html" }, body: ["<html><head><title>502 Bad Gateway</title></head><body><h1>502</h1></body></html>"] }, { kind: "server", status: 502, message: "502 Bad Gateway (a web page, not the answer of a model server)" }],
     ["too long a context", { status: 400, body: json({ error: { message: "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens." } }) }, { kind: "overflow", status: 400, contextWindow: 8192, message: "400 This model's maximum context length is 8192 tokens. However, you requested 9000 tokens." }],
     ["too many bytes", { status: 413, body: [] }, { kind: "overflow", status: 413, message: "413 without a body" }],
     ["too many tokens a minute", { status: 429, body: json({ error: { message: "Request too large for m on tokens per minute (TPM): Limit 30000, Requested 40000. Please reduce the length of the messages." } }) }, { kind: "rate_limit", status: 429, message: "429 Request too large for m on tokens per minute (TPM): Limit 30000, Requested 40000. Please reduce the length of the messages." }],
@@ -192,6 +193,34 @@ describe("An abort ends the request at once and closes the connection", () => {
     });
     expect(told(await asked)).toEqual(aborted);
   });
+});
+
+test("A failure in the middle closes the connection", async () => {
+  server.script({ body: [openai.text("x"), openai.error({ message: "it broke" })], end: "hang" });
+  expect(told(await ask(server.url))).toMatchObject({ stopReason: "error", says: "it broke" });
+  await server.last.left;
+});
+
+test("An error whose body does not end is told all the same", async () => {
+  server.script({ status: 400, body: ["bad fie"], end: "hang" });
+  expect((await ask(server.url, { timeouts: { idleMs: 50 } })).failure).toEqual({ kind: "bad_request", status: 400, message: "400 bad fie" });
+  await server.last.left;
+});
+
+test("Requests one after another share a connection", async () => {
+  let connections = 0;
+  const counting = http.createServer(async (request, response) => {
+    request.resume();
+    await new Promise((resolve) => request.on("end", resolve));
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(openai.answer("x").join(""));
+  });
+  counting.on("connection", () => { connections += 1; });
+  await new Promise<void>((resolve) => counting.listen(0, "127.0.0.1", resolve));
+  for (let n = 0; n < 3; n += 1) await ask(`http://127.0.0.1:${(counting.address() as { port: number }).port}`);
+  expect(connections).toBe(1);
+  counting.closeAllConnections();
+  counting.close();
 });
 
 describe("A slow reader", () => {

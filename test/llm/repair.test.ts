@@ -90,6 +90,9 @@ describe("Answers that are no answers are left out", () => {
       user("hi"), said(OPENAI, [text("x")]), user([text("y")]),
     ]);
   });
+  test("messages without any content", () => {
+    expect(repaired([{ role: "user", timestamp: 1 } as never, user("hi"), { ...said(OPENAI, []), content: null } as never])).toEqual([user("hi")]);
+  });
   test("but an empty result says so", () => {
     const calls = said(OPENAI, [call("a")]);
     expect(repaired([calls, result("a", [])])).toEqual([calls, result("a", "(no output)")]);
