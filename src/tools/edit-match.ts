@@ -1,4 +1,4 @@
-import { describeMiss, describeSeveral } from "./edit-miss.ts";
+import { describeMiss, describeSeveral, linesAt } from "./edit-miss.ts";
 import { fold, type Folded, hasCrOnly, type Tolerance, unfold } from "./fold.ts";
 import { ToolFailure } from "./tool.ts";
 
@@ -33,7 +33,7 @@ export function matchEdits(original: string, edits: readonly Edit[]): Matched {
   inOrder.forEach((one, at) => {
     const before = inOrder[at - 1];
     if (before && one.start < before.end) {
-      throw new ToolFailure(`edits[${before.index}] and edits[${one.index}] overlap (both change line ${lineAt(original, one.start)}). Join them into one edit. Nothing was changed.`);
+      throw new ToolFailure(`edits[${before.index}] and edits[${one.index}] overlap (both change line ${linesAt(original, [one.start])[0]}). Join them into one edit. Nothing was changed.`);
     }
   });
   const replacements = inOrder.map(({ edit, start, end }) => replacementOf(original, edit, start, end, finder.crOnly));
@@ -51,13 +51,6 @@ export function applyReplacements(original: string, replacements: readonly Repla
   return parts.join("");
 }
 
-/** From 1. */
-export function lineAt(text: string, place: number): number {
-  let line = 1;
-  for (let at = text.indexOf("\n"); at !== -1 && at < place; at = text.indexOf("\n", at + 1)) line++;
-  return line;
-}
-
 class Finder {
   readonly crOnly: boolean;
   readonly #folded = new Map<Tolerance, Folded>();
@@ -72,7 +65,7 @@ class Finder {
       const exact = places.filter(({ start, end }) => this.original.slice(start, end) === oldText);
       if (exact.length === 1) return { ...exact[0]!, tolerance: "exact" };
       if (places.length === 1) return { ...places[0]!, tolerance };
-      if (places.length > 1) throw new ToolFailure(describeSeveral(name, places.map(({ start }) => lineAt(this.original, start))));
+      if (places.length > 1) throw new ToolFailure(describeSeveral(name, this.original, places.map(({ start }) => start)));
     }
     throw new ToolFailure(describeMiss(this.original, { oldText, newText }, name));
   }

@@ -3,13 +3,25 @@ import { fold } from "./fold.ts";
 import { clipLine } from "./limits.ts";
 
 const SHOWN_LINES = 12;
+/** Looking for likeness costs some microseconds a line. */
+const COMPARED_LINES = 20_000;
 
 /** Says that a text stands at several places. */
-export function describeSeveral(name: string, lines: readonly number[]): string {
-  const apart = [...new Set(lines)];
+export function describeSeveral(name: string, original: string, places: readonly number[]): string {
+  const apart = [...new Set(linesAt(original, places))];
   const shown = apart.length > 10 ? `${apart.slice(0, 10).join(", ")} and more` : apart.join(", ");
-  const times = lines.length >= 1_000 ? "1000 times or more" : `${lines.length} times`;
+  const times = places.length >= 1_000 ? "1000 times or more" : `${places.length} times`;
   return `${name} matches ${times} (line ${shown}); it must match one place. Add lines before or after it until it does. Nothing was changed.`;
+}
+
+/** The lines, from 1, of places in order. */
+export function linesAt(text: string, places: readonly number[]): number[] {
+  let line = 1;
+  let feed = text.indexOf("\n");
+  return places.map((place) => {
+    for (; feed !== -1 && feed < place; feed = text.indexOf("\n", feed + 1)) line++;
+    return line;
+  });
 }
 
 /** Says that a text is not in the file and shows what comes nearest, with line numbers. */
@@ -65,8 +77,8 @@ function mostAlike(lines: readonly string[], wanted: readonly string[]): number 
   const index = wanted.reduce((best, line, at) => (line.trim().length > wanted[best]!.trim().length ? at : best), 0);
   const goal = pairs(keyOf(wanted[index]!));
   let best: { at: number; score: number } | undefined;
-  lines.slice(0, 50_000).forEach((line, at) => {
-    const score = likeness(goal, pairs(keyOf(line.slice(0, 300))));
+  lines.slice(0, COMPARED_LINES).forEach((line, at) => {
+    const score = likeness(goal, keyOf(line.slice(0, 300)));
     if (score > (best?.score ?? 0.4)) best = { at, score };
   });
   return best && Math.max(0, best.at - index);
@@ -74,7 +86,8 @@ function mostAlike(lines: readonly string[], wanted: readonly string[]): number 
 
 /** A line without what people and models vary: case, blanks, typographic characters. */
 function keyOf(line: string): string {
-  return fold(line, "looks", false).text.toLowerCase().replace(/\s+/g, "");
+  const plain = /[^\x00-\x7f]/.test(line) ? fold(line, "looks", false).text : line;
+  return plain.replace(/\s+/g, "").toLowerCase();
 }
 
 function pairs(text: string): Set<string> {
@@ -84,9 +97,11 @@ function pairs(text: string): Set<string> {
 }
 
 /** From 0 to 1: the share of neighbouring characters that both have. */
-function likeness(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  if (a.size === 0 || b.size === 0) return 0;
+function likeness(goal: ReadonlySet<string>, text: string): number {
+  // Most lines are so much shorter or longer that they need not be taken apart.
+  if (goal.size === 0 || text.length < goal.size / 4 || text.length > goal.size * 4 + 20) return 0;
+  const other = pairs(text);
   let both = 0;
-  for (const pair of a) if (b.has(pair)) both++;
-  return (2 * both) / (a.size + b.size);
+  for (const pair of other) if (goal.has(pair)) both++;
+  return (2 * both) / (goal.size + other.size);
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, openSync, readSync } from "node:fs";
 
 const LF = 10;
 /** A NUL among the first bytes makes a file a binary one, as for git. */
@@ -31,7 +31,7 @@ export function* lineBlocks(path: string, buffer: Buffer): Generator<Block, void
     };
     for (let isFirst = true; ; isFirst = false) {
       const room = buffer.length - filled;
-      const read = readSync(file, buffer, filled, room, null);
+      const read = readSome(file, buffer, filled, room);
       filled += read;
       const isAtEnd = read < room;
       if (isFirst && buffer.subarray(0, Math.min(filled, LOOK_BYTES)).includes(0)) return;
@@ -66,9 +66,19 @@ export function countFeeds(buffer: Buffer, start: number, end: number): number {
 
 function opened(path: string): number | undefined {
   try {
-    return openSync(path, "r");
+    // What is a pipe by now, or a file of the kernel that waits for news, must not hold up everything.
+    return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch {
     // Not ours to read, or gone since its name was read: a search passes over it.
     return undefined;
+  }
+}
+
+function readSome(file: number, buffer: Buffer, start: number, length: number): number {
+  try {
+    return readSync(file, buffer, start, length, null);
+  } catch {
+    // A broken disk, a file that is none: it ends here for a search.
+    return 0;
   }
 }
