@@ -81,6 +81,7 @@ const REASONS: Record<string, string> = {
   EMFILE: "too many files are open",
   EIO: "the disk reports an error",
   EBUSY: "it is in use",
+  EAGAIN: "nothing is there to be read right now",
   ETXTBSY: "it is a program that is running",
   EEXIST: "a file is where a folder is needed",
   EFBIG: "it would be too large",
