@@ -88,10 +88,6 @@ export class Run {
     void this.#run();
   }
 
-  get isAborted(): boolean {
-    return this.#abort.signal.aborted;
-  }
-
   /** Ends the run as soon as possible, also one that has not started: that one ends right after its start. */
   abort(graceMs = GRACE_MS): void {
     this.#graceMs = graceMs;
