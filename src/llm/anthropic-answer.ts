@@ -1,8 +1,8 @@
 import { nanoid } from "nanoid";
 import type { MessageBuilder } from "./builder.ts";
+import { eventJson } from "./event-json.ts";
 import { RequestFailed } from "./failure.ts";
 import { failureOfError } from "./http-failure.ts";
-import { parseLenient } from "./lenient-json.ts";
 
 type Fields = Record<string, any>;
 
@@ -29,7 +29,8 @@ export class AnthropicAnswer {
   }
 
   take(data: string): boolean | "end" {
-    const event = parseEvent(data);
+    // Compatible servers may end their stream in OpenAI's way.
+    const event = data.startsWith("[DONE]") ? {} : eventJson(data);
     switch (event.type) {
       case "content_block_delta":
         return this.#delta(event.index, event.delta ?? {});
@@ -175,20 +176,6 @@ export class AnthropicAnswer {
       reasoning: usage.output_tokens_details?.thinking_tokens || undefined,
     });
   }
-}
-
-function parseEvent(data: string): Fields {
-  let event: unknown;
-  try {
-    event = JSON.parse(data);
-  } catch {
-    const { value, fault } = parseLenient(data);
-    // Compatible servers end their stream in OpenAI's way.
-    if (data.trim() === "[DONE]") return {};
-    if (fault) throw new RequestFailed({ kind: "server", message: `The server sent an event that is not JSON: ${data.slice(0, 100)}` });
-    event = value;
-  }
-  return typeof event === "object" && event !== null ? event : {};
 }
 
 function isFilled(input: unknown): boolean {

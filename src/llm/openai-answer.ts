@@ -1,7 +1,7 @@
 import type { MessageBuilder } from "./builder.ts";
+import { eventJson } from "./event-json.ts";
 import { RequestFailed } from "./failure.ts";
 import { failureOfError } from "./http-failure.ts";
-import { parseLenient } from "./lenient-json.ts";
 import { OpenAICalls } from "./openai-calls.ts";
 import type { OpenAICompat } from "./openai-compat.ts";
 import { ReasoningDetails } from "./reasoning-details.ts";
@@ -47,11 +47,11 @@ export class OpenAIAnswer {
   }
 
   take(data: string): boolean | "end" {
-    if (data.trim() === "[DONE]") {
+    if (data.startsWith("[DONE]")) {
       this.#isDone = true;
       return "end";
     }
-    const chunk = parseChunk(data);
+    const chunk: Chunk = eventJson(data);
     if (chunk.error) throw new RequestFailed(failureOfError(chunk.error));
     if (chunk.object === "error") throw new RequestFailed(failureOfError(chunk));
     const builder = this.#builder;
@@ -166,18 +166,6 @@ export class OpenAIAnswer {
   #signDetails(): void {
     if (!this.#details.isEmpty) this.#builder.sign(() => this.#details.toSignature(), this.#thinkingAt);
   }
-}
-
-function parseChunk(data: string): Chunk {
-  let chunk: unknown;
-  try {
-    chunk = JSON.parse(data);
-  } catch {
-    const { value, fault } = parseLenient(data);
-    if (fault) throw new RequestFailed({ kind: "server", message: `The server sent an event that is not JSON: ${data.slice(0, 100)}` });
-    chunk = value;
-  }
-  return typeof chunk === "object" && chunk !== null ? chunk : {};
 }
 
 /** Servers that fill several of these say the same in each. */
