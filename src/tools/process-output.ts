@@ -1,6 +1,6 @@
 import type { Supervisor } from "../process/supervisor.ts";
 import { PlainText } from "../process/plain-text.ts";
-import { MAX_BYTES, MAX_LINES } from "./limits.ts";
+import { MAX_BYTES, MAX_LINES, tail } from "./limits.ts";
 import type { LineMatcher } from "./line-matcher.ts";
 
 export type OutputSource = Pick<Supervisor, "describe" | "logs" | "untilOutput">;
@@ -29,8 +29,14 @@ export class ProcessOutput {
     this.cursor = cursor;
   }
 
+  /** The end of it, no more than a result may hold. */
   get text(): string {
-    return this.#text;
+    let text = this.#text;
+    for (let bytes = Buffer.byteLength(text); bytes > MAX_BYTES; bytes = Buffer.byteLength(text)) {
+      text = tail(text, Math.floor((text.length * MAX_BYTES) / bytes));
+      this.isCut = true;
+    }
+    return text;
   }
 
   /** Reads what is there; true when a line of it matches. */
@@ -91,7 +97,7 @@ export class ProcessOutput {
   #keep(text: string): void {
     this.#text += text;
     if (this.#text.length <= MAX_BYTES && this.#text.split("\n").length <= MAX_LINES) return;
-    const kept = this.#text.slice(-MAX_BYTES).split("\n").slice(-MAX_LINES).join("\n");
+    const kept = tail(this.#text, MAX_BYTES).split("\n").slice(-MAX_LINES).join("\n");
     this.isCut ||= kept.length < this.#text.length;
     this.#text = kept;
   }

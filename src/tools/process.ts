@@ -117,13 +117,14 @@ async function watch(processes: Processes, id: string, cursor: number, { until, 
 function show(processes: Processes, output: ProcessOutput, note: string | undefined): ToolResult {
   output.read();
   const info = processes.describe(output.id);
+  const { text: shown } = output;
   const notes = [
     output.lostBytes > 0 && `${output.lostBytes} bytes of older output are gone.`,
     output.isCut && "Only the end of the output is shown.",
     note,
     isRunning(info) && `Go on with cursor=${output.cursor}.`,
   ].filter((one) => typeof one === "string");
-  const text = [headline(info), output.text.replace(/\n+$/, "") || "(no output)", notes.length > 0 && `[${notes.join(" ")}]`].filter((part) => part !== false).join("\n\n");
+  const text = [headline(info), shown.replace(/\n+$/, "") || "(no output)", notes.length > 0 && `[${notes.join(" ")}]`].filter((part) => part !== false).join("\n\n");
   return { content: [{ type: "text", text }], details: { process: info, cursor: output.cursor } };
 }
 

@@ -59,6 +59,12 @@ test("long output is shown by its end, escape sequences taken out", async () => 
   expect(Buffer.byteLength(text)).toBeLessThan(52_000);
 });
 
+test("output in other scripts is held to the same number of bytes", async () => {
+  const { text } = await using({ action: "start", command: "for i in $(seq 1500); do echo 漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢漢; done; echo end", until: "^end$" });
+  expect(text).toContain("漢\nend\n\n[Only the end of the output is shown.");
+  expect(Buffer.byteLength(text)).toBeLessThan(52_000);
+});
+
 test("keys go to a terminal only", async () => {
   await using({ action: "start", command: "cat", label: "plain", wait: 0 });
   expect(await using({ action: "keys", id: "plain", keys: ["ENTER"] })).toMatchObject({ isError: true, text: "process is not attached to a PTY." });
