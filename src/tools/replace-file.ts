@@ -59,6 +59,8 @@ async function writeInPlace(target: string, data: string | Uint8Array): Promise<
     let written = 0;
     while (written < bytes.length) written += (await handle.write(bytes, written, bytes.length - written, written)).bytesWritten;
     await handle.truncate(bytes.length);
+  } catch (error) {
+    throw new ToolFailure(`Writing ${target} failed half-way: ${reasonOf(error)}. It could not be replaced as a whole and may be damaged; look at it.`);
   } finally {
     await handle.close();
   }
