@@ -13,7 +13,6 @@ import { log } from "./base/log.ts";
 import { Refusal } from "./base/refusal.ts";
 import { VERSION } from "./base/version.ts";
 import type { Flags } from "./settings/flags.ts";
-import type { ModelSpec, ThinkingLevel } from "./llm/model.ts";
 import { ModelRegistry } from "./llm/registry.ts";
 import { Children } from "./process/children.ts";
 import type { ProcessEvent, Supervisor } from "./process/supervisor.ts";
@@ -85,12 +84,11 @@ export class App {
       leave: async () => {
         await Promise.all([this.#loops.leave("session_changed"), this.#stopProcesses(REPLACED_GRACE_MS)]);
       },
-      arrive: async (next) => {
-        this.#begin(next, this.agent.model, this.agent.thinkingLevel);
+      arrive: async () => {
+        await this.#begin();
         await this.announce();
       },
     });
-    this.#begin(session, spec, level);
   }
 
   /** Throws what makes a start impossible; the text says what to do. */
@@ -98,7 +96,9 @@ export class App {
     const configuration = await readConfiguration(options);
     const session = await openFirst(configuration, options);
     try {
-      return new App(options, configuration, session);
+      const app = new App(options, configuration, session);
+      await app.#begin();
+      return app;
     } catch (error) {
       session.close();
       throw error;
@@ -194,12 +194,13 @@ export class App {
     this.agent.session.close();
   }
 
-  /** A new session says first with which model and level it begins. */
-  #begin(session: Session, spec: ModelSpec | undefined, level: ThinkingLevel): void {
-    if (!this.todos.restore(session.todos())) this.configuration.notices.push({ level: "warning", code: "bad_todos", message: "The session's todos could not be read; the list is empty" });
+  /** Takes up the session that the agent has now. A new one says first with which model and level it begins. */
+  async #begin(): Promise<void> {
+    const { session, model, thinkingLevel } = this.agent;
+    if (!(await this.todos.restore(session.todos()))) this.configuration.notices.push({ level: "warning", code: "bad_todos", message: "The session's todos could not be read; the list is empty" });
     if (session.leafId !== null) return;
-    if (spec) session.append({ type: "model_change", provider: spec.model.provider, modelId: spec.model.id });
-    session.append({ type: "thinking_level_change", thinkingLevel: level });
+    if (model) session.append({ type: "model_change", provider: model.model.provider, modelId: model.model.id });
+    session.append({ type: "thinking_level_change", thinkingLevel });
   }
 
   tools(): Promise<Tool[]> {

@@ -1,10 +1,11 @@
-import { z } from "zod";
+import type { z as Z } from "zod";
+import type { Zod } from "../base/zod.ts";
 import { TODO_STATUSES } from "./todo-graph.ts";
 
 export const TODO_OPS = ["init", "start", "done", "drop", "rm", "append", "add_dependency", "remove_dependency", "update_dependencies", "view"] as const;
 
 /** The fields of `set_todos` (protocol.md, section 7). What is computed may be given, as it came, and is not looked at. */
-export const setTodosFields = () =>
+export const setTodosFields = (z: Zod) =>
   z.object({
     phases: z
       .array(
@@ -33,7 +34,7 @@ const NEEDED: Partial<Record<(typeof TODO_OPS)[number], readonly ("task" | "phas
 };
 
 /** The fields of `todo_op`, and the arguments of the model's `todo` tool. */
-export const todoOpFields = () =>
+export const todoOpFields = (z: Zod) =>
   z
     .object({
       op: z.enum(TODO_OPS),
@@ -53,5 +54,5 @@ export const todoOpFields = () =>
       if (fields.op === "init" && fields.list == null && fields.items == null) miss("list", "init needs list, or items and perhaps phase");
     });
 
-export type SetTodos = z.infer<ReturnType<typeof setTodosFields>>;
-export type TodoOp = z.infer<ReturnType<typeof todoOpFields>>;
+export type SetTodos = Z.infer<ReturnType<typeof setTodosFields>>;
+export type TodoOp = Z.infer<ReturnType<typeof todoOpFields>>;

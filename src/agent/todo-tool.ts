@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { Refusal } from "../base/refusal.ts";
 import { tidy } from "../tools/tidy.ts";
 import { type Tool, ToolFailure } from "../tools/tool.ts";
@@ -8,7 +9,7 @@ import prose from "./todo-tool.md" with { type: "text" };
 /** The model's hand on the plan: the operations of `todo_op`, over the same list. */
 export function todoTool(list: Pick<TodoList, "op">): Tool<TodoOp> {
   let fields: ReturnType<typeof todoOpFields> | undefined;
-  const parameters = () => (fields ??= todoOpFields());
+  const parameters = () => (fields ??= todoOpFields(z));
   return {
     name: "todo",
     description: prose.trim(),

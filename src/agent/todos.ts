@@ -83,10 +83,11 @@ export class TodoList {
    * Takes the plan of another session or branch: the state of its last `todo_snapshot`, undefined when it has none.
    * Tells nobody. False when the state is no plan (the list is empty then).
    */
-  restore(state: unknown): boolean {
+  async restore(state: unknown): Promise<boolean> {
     this.#plan = [];
     if (state === undefined || state === null) return true;
-    const read = setTodosFields().safeParse(state);
+    const { z } = await import("zod");
+    const read = setTodosFields(z).safeParse(state);
     if (!read.success) return false;
     try {
       this.#plan = settle(read.data.phases);

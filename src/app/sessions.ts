@@ -18,7 +18,7 @@ export interface SessionsOptions {
   /** Ends what belongs to the session that goes: its processes, its loops. */
   leave(): Promise<void>;
   /** Takes up what belongs to the session that came, and tells of it. */
-  arrive(session: Session): void | Promise<void>;
+  arrive(): Promise<void>;
 }
 
 /**
@@ -80,7 +80,7 @@ export class Sessions {
       old.sync();
       old.close();
     }
-    await this.o.arrive(next);
+    await this.o.arrive();
     return { cancelled: false };
   }
 

@@ -1,5 +1,6 @@
-import type { z } from "zod";
+import type { z as Z } from "zod";
 import type { App } from "../app.ts";
+import type { Zod } from "../base/zod.ts";
 
 /**
  * When a command begins (protocol.md, section 3, Order).
@@ -38,9 +39,9 @@ export interface Command<P = any> {
   /** Does not hold the end of input (protocol.md, section 11). */
   background?: boolean;
   /** Built on first use; a command without fields has none. */
-  params?: () => z.ZodType<P>;
+  params?: (z: Zod) => Z.ZodType<P>;
   /** The schema of `data`; null when there is no payload. */
-  data: () => z.ZodType;
+  data: (z: Zod) => Z.ZodType;
   run(app: App, params: P, request: Request): unknown;
 }
 

@@ -1,12 +1,13 @@
-import type { z } from "zod";
+import type { z as Z } from "zod";
 import type { App } from "../app.ts";
 import { Lane } from "../base/lane.ts";
 import { logBug } from "../base/log.ts";
 import type { RecordWriter } from "../base/record-writer.ts";
 import { Refusal } from "../base/refusal.ts";
+import type { Zod } from "../base/zod.ts";
 import { Answer, type Command, type Request } from "./command.ts";
 import { commands } from "./commands.ts";
-import { echoed, failureText, type FailureCode, type IdText, readLine, successText } from "./frames.ts";
+import { echoed, failureText, type FailureCode, type Head, type IdText, readLine, successText } from "./frames.ts";
 
 /** Bytes that may wait unwritten before commands are held (protocol.md, section 2, Pressure). */
 const HOLD_ABOVE = 8 * 1024 * 1024;
@@ -33,6 +34,9 @@ export class Dispatcher {
   #pending = new Set<Pending>();
   /** What waits until the reader of stdout has caught up, in the order in which it came. */
   #held: (() => void)[] = [];
+  /** Lines that wait until fields can be checked, while that is being loaded. */
+  #unchecked: Head[] | undefined;
+  #zod: Zod | undefined;
   #releasing = false;
   #closed = false;
   #changed: (() => void)[] = [];
@@ -50,14 +54,14 @@ export class Dispatcher {
 
   /** True while a request that holds the end of input is unanswered. */
   get busy(): boolean {
-    if (this.#held.length > 0 || !this.#session.idle) return true;
+    if (this.isBeginning) return true;
     for (const pending of this.#pending) if (!pending.command.background) return true;
     return false;
   }
 
   /** True while a command that begins something waits for its turn. */
   get isBeginning(): boolean {
-    return this.#held.length > 0 || !this.#session.idle;
+    return this.#held.length > 0 || !this.#session.idle || (this.#unchecked?.length ?? 0) > 0;
   }
 
   /** Resolves at the next answer. */
@@ -69,15 +73,38 @@ export class Dispatcher {
     this.#fail(undefined, "parse", "parse", `Failed to parse command: the line is longer than the limit of ${this.maxLineBytes} bytes (--max-line-bytes)`);
   }
 
-  /** Judges one line and begins what it asks for. */
+  /** Judges one line and begins what it asks for; `bytes` are not kept. */
   line(bytes: Uint8Array): void {
-    const head = readLine(bytes);
+    this.#read(readLine(bytes));
+  }
+
+  /** Loads what checks fields; the first command that has some would wait for it. */
+  async warm(): Promise<void> {
+    if (this.#zod) return;
+    this.#unchecked ??= [];
+    const { z } = await import("zod");
+    this.#zod = z;
+    const waiting = this.#unchecked ?? [];
+    this.#unchecked = undefined;
+    for (const head of waiting) this.#judge(head);
+  }
+
+  /** Lines keep their order: behind one that waits for its check, all others wait. */
+  #read(head: Head): void {
+    if (this.#unchecked && (this.#unchecked.length > 0 || needsCheck(head))) this.#unchecked.push(head);
+    else if (!this.#zod && needsCheck(head)) {
+      this.#unchecked = [head];
+      void this.warm();
+    } else this.#judge(head);
+  }
+
+  #judge(head: Head): void {
     if ("fault" in head) {
       this.#fail(head.id, "parse", "parse", `Failed to parse command: ${head.fault}`);
       return;
     }
     const { type, id } = head;
-    const found = Object.hasOwn(commands, type) ? commands[type] : undefined;
+    const found = commandOf(type);
     if (!found) {
       const shown = echoed(type);
       this.#fail(id, shown, "unknown_command", `Unknown command: ${shown}`);
@@ -87,7 +114,7 @@ export class Dispatcher {
       this.#fail(undefined, type, "invalid", "Invalid command: id: must be a string");
       return;
     }
-    const fields = readFields(found, head.record);
+    const fields = readFields(found, head.record, this.#zod);
     if ("fault" in fields) {
       this.#fail(id, type, "invalid", `Invalid command: ${fields.fault}`);
       return;
@@ -224,14 +251,23 @@ export class Dispatcher {
   }
 }
 
-const schemas = new WeakMap<Command, z.ZodType>();
+function commandOf(type: string): Command | undefined {
+  return Object.hasOwn(commands, type) ? commands[type] : undefined;
+}
+
+function needsCheck(head: Head): boolean {
+  return "type" in head && commandOf(head.type)?.params !== undefined;
+}
+
+const schemas = new WeakMap<Command, Z.ZodType>();
 
 /** Checks the fields of a request against the command's schema; null is the same as leaving a field out. */
-export function readFields(found: Command, record: Record<string, unknown>): { params: unknown } | { fault: string } {
+function readFields(found: Command, record: Record<string, unknown>, z: Zod | undefined): { params: unknown } | { fault: string } {
   if (!found.params) return { params: {} };
+  if (!z) throw new Error("fields cannot be checked yet");
   let schema = schemas.get(found);
   if (!schema) {
-    schema = found.params();
+    schema = found.params(z);
     schemas.set(found, schema);
   }
   const fields = Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
@@ -241,7 +277,7 @@ export function readFields(found: Command, record: Record<string, unknown>): { p
 }
 
 /** `spec.argv: must be an array`: the field's path and what is wrong with it. */
-function faultOf(issue: z.core.$ZodIssue, fields: unknown): string {
+function faultOf(issue: Z.core.$ZodIssue, fields: unknown): string {
   let path = "";
   let value: unknown = fields;
   for (const key of issue.path) {

@@ -4,8 +4,6 @@ import { events } from "./events.ts";
 import { once } from "./shapes.ts";
 import { uiClosed, uiMethods } from "./ui.ts";
 
-const id = () => z.union([z.string(), z.number()]).nullish();
-
 const failure = once(() => z.looseObject({
   id: z.union([z.string(), z.number()]).optional(), type: z.literal("response"), command: z.string(), success: z.literal(false), error: z.string(),
   code: z.enum(["parse", "unknown_command", "invalid", "not_found", "busy", "unavailable", "cancelled", "internal"]),
@@ -16,8 +14,8 @@ const union = (of: z.ZodType[]) => z.union(of as [z.ZodType, ...z.ZodType[]]);
 /** What a client may write. */
 export const commandSchema = once(() => union([
   ...Object.entries(commands).map(([type, { params, summary }]) => {
-    const fields = params?.();
-    const head = z.looseObject({ type: z.literal(type), id: id() }).describe(summary);
+    const fields = params?.(z);
+    const head = z.looseObject({ type: z.literal(type), id: z.union([z.string(), z.number()]).nullish() }).describe(summary);
     return fields ? z.intersection(head, fields) : head;
   }),
 ]));
@@ -25,21 +23,21 @@ export const commandSchema = once(() => union([
 /** What answers a command. */
 export const responseSchema = once(() => union([
   ...Object.entries(commands).map(([type, { data }]) => z.looseObject({
-    id: z.union([z.string(), z.number()]).optional(), type: z.literal("response"), command: z.literal(type), success: z.literal(true), data: data(),
+    id: z.union([z.string(), z.number()]).optional(), type: z.literal("response"), command: z.literal(type), success: z.literal(true), data: data(z),
   })),
-  failure(),
+  failure(z),
 ]));
 
 /** What rpi tells by itself. */
 export const eventSchema = once(() => union([
-  ...Object.entries(events).map(([type, fields]) => fields().extend({ type: z.literal(type) })),
-  ...Object.entries(uiMethods).map(([method, fields]) => fields().extend({ type: z.literal("extension_ui_request"), id: z.string(), method: z.literal(method) })),
-  uiClosed().extend({ type: z.literal("extension_ui_closed") }),
+  ...Object.entries(events).map(([type, fields]) => fields(z).extend({ type: z.literal(type) })),
+  ...Object.entries(uiMethods).map(([method, fields]) => fields(z).extend({ type: z.literal("extension_ui_request"), id: z.string(), method: z.literal(method) })),
+  uiClosed(z).extend({ type: z.literal("extension_ui_closed") }),
 ]));
 
 /** The JSON Schema (2020-12) of every record, as JSON text. */
 export function schemaText(): string {
-  const whole = z.object({ command: commandSchema(), response: responseSchema(), event: eventSchema() });
+  const whole = z.object({ command: commandSchema(z), response: responseSchema(z), event: eventSchema(z) });
   const schema = z.toJSONSchema(whole, { target: "draft-2020-12", unrepresentable: "any", io: "input" });
   const { properties, $defs, ...head } = schema as { properties: Record<string, unknown>; $defs?: Record<string, unknown>; $schema?: string };
   return `${JSON.stringify({

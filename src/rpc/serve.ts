@@ -14,6 +14,7 @@ import { Outbound } from "./outbound.ts";
 const DEFAULT_MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** Commands that may wait for the reader of stdout before stdin is not read any more. */
 const MAX_HELD = 1000;
+const WARM_AFTER_MS = 20;
 /** What is read before the session is open. */
 const MAX_EARLY_BYTES = 64 * 1024 * 1024;
 
@@ -59,6 +60,8 @@ export class Server {
     app.isExpected = () => dispatcher.isBeginning;
     this.#ending.watch(app, dispatcher);
     started.resolve(dispatcher);
+    // Not in the way of the first answer, and there before the first prompt.
+    setTimeout(() => void dispatcher.warm(), WARM_AFTER_MS);
     return this.#ending.exitCode;
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { z } from "zod";
 import { todoOpFields } from "../../src/agent/todo-fields.ts";
 import type { Plan, TodoTask } from "../../src/agent/todo-graph.ts";
 import { setTodos, todoOp, TodoList, type TodoEvent, type TodoState } from "../../src/agent/todos.ts";
@@ -195,7 +196,7 @@ describe("an operation", () => {
   });
 
   test("fields that an operation needs are missed by name", () => {
-    const faults = (fields: unknown) => todoOpFields().safeParse(fields).error?.issues.map((one) => [one.path.join("."), one.message]);
+    const faults = (fields: unknown) => todoOpFields(z).safeParse(fields).error?.issues.map((one) => [one.path.join("."), one.message]);
     expect(faults({ op: "append" })).toEqual([["phase", "is required by append"], ["items", "is required by append"]]);
     expect(faults({ op: "add_dependency", task: "a" })).toEqual([["dependsOn", "is required by add_dependency"]]);
     expect(faults({ op: "init" })).toEqual([["list", "init needs list, or items and perhaps phase"]]);
@@ -299,18 +300,18 @@ describe("the list of a session", () => {
     expect(told).toHaveLength(2);
   });
 
-  test("comes back from what was stored, as JSON, and is empty after garbage", () => {
+  test("comes back from what was stored, as JSON, and is empty after garbage", async () => {
     const first = list();
     first.made.set(CHAIN);
     first.made.op({ op: "done", task: "a" });
     const again = list();
-    expect(again.made.restore(JSON.parse(JSON.stringify(first.told.at(-2))))).toBe(true);
+    expect(await again.made.restore(JSON.parse(JSON.stringify(first.told.at(-2))))).toBe(true);
     expect(again.made.phases).toEqual(first.made.phases);
     expect(again.told).toEqual([]);
     for (const garbage of [5, "x", [], {}, { phases: 1 }, { phases: [{ name: 1, tasks: [] }] }, { phases: [phase("P", "x", "x")] }]) {
-      expect(again.made.restore(garbage)).toBe(false);
+      expect(await again.made.restore(garbage)).toBe(false);
       expect(again.made.phases).toEqual([]);
     }
-    expect(again.made.restore(undefined)).toBe(true);
+    expect(await again.made.restore(undefined)).toBe(true);
   });
 });

@@ -1,29 +1,29 @@
-import { z } from "zod";
+import type { Zod } from "../../base/zod.ts";
 import { command } from "../command.ts";
 import { loopTask } from "../shapes.ts";
 
-const one = () => z.object({ taskId: z.string() });
-const wasThere = () => z.boolean();
+const one = (z: Zod) => z.object({ taskId: z.string() });
+const wasThere = (z: Zod) => z.boolean();
 
 export const loops = {
   loop_create: command({
     summary: "Send a prompt again and again, whenever the agent rests after an interval.",
     when: "now",
-    params: () => z.object({ interval: z.string(), prompt: z.string(), fireImmediately: z.boolean().optional(), durable: z.boolean().optional() }),
+    params: (z) => z.object({ interval: z.string(), prompt: z.string(), fireImmediately: z.boolean().optional(), durable: z.boolean().optional() }),
     data: loopTask,
     run: async (app, fields) => (await app.loops()).create(fields),
   }),
   loop_update: command({
     summary: "Change the interval or the prompt of a loop.",
     when: "now",
-    params: () => one().extend({ interval: z.string().optional(), prompt: z.string().optional() }),
+    params: (z) => one(z).extend({ interval: z.string().optional(), prompt: z.string().optional() }),
     data: loopTask,
     run: async (app, fields) => (await app.loops()).update(fields),
   }),
   loop_list: command({
     summary: "The loops of the session.",
     when: "now",
-    data: () => z.array(loopTask()),
+    data: (z) => z.array(loopTask(z)),
     run: async (app) => (await app.loops()).list(),
   }),
   loop_delete: command({

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { Zod } from "../../base/zod.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { KEYS } from "../../process/keys.ts";
 import { command } from "../command.ts";
@@ -7,15 +7,15 @@ import { nothing, processState } from "../shapes.ts";
 /** The signals of `process_signal` (protocol.md, section 8). */
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL"] as const;
 
-const one = () => z.object({ processId: z.string() });
-const size = () => z.object({ cols: z.number(), rows: z.number() });
+const one = (z: Zod) => z.object({ processId: z.string() });
+const size = (z: Zod) => z.object({ cols: z.number(), rows: z.number() });
 
-const spec = () => z.object({
+const spec = (z: Zod) => z.object({
   argv: z.array(z.string()),
   cwd: z.string(),
   env: z.record(z.string(), z.string().nullable()).nullish().transform((env) => env ?? undefined),
   tty: z.boolean().nullish().transform((tty) => tty ?? undefined),
-  terminalSize: size().nullish().transform((given) => given ?? undefined),
+  terminalSize: size(z).nullish().transform((given) => given ?? undefined),
   label: z.string().nullish().transform((label) => label ?? undefined),
   timeoutMs: z.number().nullish().transform((ms) => ms ?? undefined),
   outputBytes: z.number().nullish().transform((bytes) => bytes ?? undefined),
@@ -25,14 +25,14 @@ export const processes = {
   process_spawn: command({
     summary: "Start a process that goes on beside everything else.",
     when: "always",
-    params: () => z.object({ spec: spec() }),
+    params: (z) => z.object({ spec: spec(z) }),
     data: processState,
     run: async (app, params) => (await app.supervisor()).spawn(params.spec),
   }),
   process_list: command({
     summary: "The processes that run, and the newest that have ended, by their start.",
     when: "always",
-    data: () => z.array(processState()),
+    data: (z) => z.array(processState(z)),
     run: async (app) => (await app.supervisor()).list(),
   }),
   process_describe: command({
@@ -45,8 +45,8 @@ export const processes = {
   process_logs: command({
     summary: "Output from a cursor on; cursors count bytes since the start.",
     when: "always",
-    params: () => one().extend({ cursor: z.number().int().min(0).optional(), limitBytes: z.number().int().min(1).optional() }),
-    data: () => z.looseObject({
+    params: (z) => one(z).extend({ cursor: z.number().int().min(0).optional(), limitBytes: z.number().int().min(1).optional() }),
+    data: (z) => z.looseObject({
       requestedCursor: z.number(), startCursor: z.number(), cursor: z.number(), lost: z.boolean(), lostBytes: z.number(), eof: z.boolean(),
       chunks: z.array(z.looseObject({ startCursor: z.number(), cursor: z.number(), stream: z.literal("combined"), dataBase64: z.string() })),
     }),
@@ -55,7 +55,7 @@ export const processes = {
   process_write: command({
     summary: "Write to the stdin of a process, or its terminal.",
     when: "always",
-    params: () => one().extend({ dataBase64: z.base64().optional(), text: z.string().optional(), closeStdin: z.boolean().optional() }),
+    params: (z) => one(z).extend({ dataBase64: z.base64().optional(), text: z.string().optional(), closeStdin: z.boolean().optional() }),
     data: nothing,
     run: async (app, { processId, dataBase64, text, closeStdin }) => {
       if (dataBase64 === undefined && text === undefined && !closeStdin) throw new Refusal("invalid", "Invalid command: dataBase64: is required, or text, or closeStdin");
@@ -66,14 +66,14 @@ export const processes = {
   process_keys: command({
     summary: "Press keys on the terminal of a process.",
     when: "always",
-    params: () => one().extend({ keys: z.array(z.enum(KEYS)) }),
+    params: (z) => one(z).extend({ keys: z.array(z.enum(KEYS)) }),
     data: nothing,
     run: async (app, { processId, keys }) => { (await app.supervisor()).keys(processId, keys); },
   }),
   process_resize: command({
     summary: "Change the size of the terminal of a process.",
     when: "always",
-    params: () => one().extend(size().shape),
+    params: (z) => one(z).extend(size(z).shape),
     data: nothing,
     run: async (app, { processId, cols, rows }) => { (await app.supervisor()).resize(processId, { cols, rows }); },
   }),
@@ -81,7 +81,7 @@ export const processes = {
     summary: "Send a signal to the whole group of a process.",
     when: "always",
     urgent: true,
-    params: () => one().extend({ signal: z.enum(SIGNALS) }),
+    params: (z) => one(z).extend({ signal: z.enum(SIGNALS) }),
     data: nothing,
     run: async (app, { processId, signal }) => { (await app.supervisor()).signal(processId, signal); },
   }),
@@ -97,7 +97,7 @@ export const processes = {
     summary: "Answered when a process has ended.",
     when: "free",
     background: true,
-    params: () => one().extend({ timeoutMs: z.number().min(0).optional() }),
+    params: (z) => one(z).extend({ timeoutMs: z.number().min(0).optional() }),
     data: processState,
     run: async (app, { processId, timeoutMs }) => (await app.supervisor()).wait(processId, timeoutMs),
   }),

@@ -1,16 +1,16 @@
-import { z } from "zod";
+import type { Zod } from "../../base/zod.ts";
 import { Answer, command } from "../command.ts";
 import { compactionResult, image, nothing } from "../shapes.ts";
 
-const queueing = () => z.object({ message: z.string(), images: z.array(image()).optional() });
-const queued = () => z.object({ disposition: z.enum(["queued", "handled"]) });
+const queueing = (z: Zod) => z.object({ message: z.string(), images: z.array(image(z)).optional() });
+const queued = (z: Zod) => z.object({ disposition: z.enum(["queued", "handled"]) });
 
 export const prompting = {
   prompt: command({
     summary: "Give the agent a message; it is accepted, queued or handled when the answer comes, and events tell the rest.",
     when: "session",
-    params: () => queueing().extend({ streamingBehavior: z.enum(["steer", "followUp"]).optional() }),
-    data: () => z.object({ disposition: z.enum(["started", "queued", "handled"]) }),
+    params: (z) => queueing(z).extend({ streamingBehavior: z.enum(["steer", "followUp"]).optional() }),
+    data: (z) => z.object({ disposition: z.enum(["started", "queued", "handled"]) }),
     run: ({ agent }, { message, images, streamingBehavior }, { id }) => {
       const taken = agent.prompt({ text: message, images, streamingBehavior, requestId: id });
       if (taken.disposition === "queued") return { disposition: "queued" };
@@ -52,14 +52,14 @@ export const prompting = {
   compact: command({
     summary: "Replace the older talk by a summary of it.",
     when: "session",
-    params: () => z.object({ customInstructions: z.string().optional() }),
+    params: (z) => z.object({ customInstructions: z.string().optional() }),
     data: compactionResult,
     run: ({ agent }, { customInstructions }, { release }) => agent.compact(customInstructions, release),
   }),
   clear_queue: command({
     summary: "Take back all queued messages.",
     when: "now",
-    data: () => z.object({ steering: z.array(z.string()), followUp: z.array(z.string()) }),
+    data: (z) => z.object({ steering: z.array(z.string()), followUp: z.array(z.string()) }),
     run: ({ agent }) => agent.clearQueue(),
   }),
 };

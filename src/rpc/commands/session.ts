@@ -1,31 +1,31 @@
-import { z } from "zod";
+import type { Zod } from "../../base/zod.ts";
 import { RawJson } from "../../base/raw-json.ts";
 import { command } from "../command.ts";
 import { entry, nothing } from "../shapes.ts";
 
-const replaced = () => z.looseObject({ cancelled: z.boolean() });
-const leafId = () => z.string().nullable();
+const replaced = (z: Zod) => z.looseObject({ cancelled: z.boolean() });
+const leafId = (z: Zod) => z.string().nullable();
 
 export const session = {
   new_session: command({
     summary: "Begin an empty session; model and thinking level stay.",
     when: "session",
-    params: () => z.object({ parentSession: z.string().optional() }),
+    params: (z) => z.object({ parentSession: z.string().optional() }),
     data: replaced,
     run: ({ sessions }, { parentSession }) => sessions.begin(parentSession),
   }),
   switch_session: command({
     summary: "Go on with the session of a file.",
     when: "session",
-    params: () => z.object({ sessionPath: z.string().min(1) }),
+    params: (z) => z.object({ sessionPath: z.string().min(1) }),
     data: replaced,
     run: ({ sessions }, { sessionPath }) => sessions.switchTo(sessionPath),
   }),
   fork: command({
     summary: "Begin a session with the talk up to before a user message, whose text is given back.",
     when: "session",
-    params: () => z.object({ entryId: z.string() }),
-    data: () => replaced().extend({ text: z.string() }),
+    params: (z) => z.object({ entryId: z.string() }),
+    data: (z) => replaced(z).extend({ text: z.string() }),
     run: ({ sessions }, { entryId }) => sessions.fork(entryId),
   }),
   clone: command({
@@ -37,14 +37,14 @@ export const session = {
   get_fork_messages: command({
     summary: "All user messages of the file, for fork.",
     when: "now",
-    data: () => z.looseObject({ messages: z.array(z.looseObject({ entryId: z.string(), text: z.string() })) }),
+    data: (z) => z.looseObject({ messages: z.array(z.looseObject({ entryId: z.string(), text: z.string() })) }),
     run: ({ agent }) => ({ messages: agent.session.forkMessages() }),
   }),
   get_entries: command({
     summary: "The entries of the session file in its order, strictly after `since`.",
     when: "now",
-    params: () => z.object({ since: z.string().optional(), limit: z.number().int().min(1).optional() }),
-    data: () => z.looseObject({ entries: z.array(entry()), leafId: leafId(), hasMore: z.boolean().optional() }),
+    params: (z) => z.object({ since: z.string().optional(), limit: z.number().int().min(1).optional() }),
+    data: (z) => z.looseObject({ entries: z.array(entry(z)), leafId: leafId(z), hasMore: z.boolean().optional() }),
     run: ({ agent }, { since, limit }) => {
       const { entries, ...rest } = agent.session.entriesJson(since, limit);
       return around("entries", entries, rest);
@@ -53,11 +53,11 @@ export const session = {
   get_tree: command({
     summary: "The entries as a tree, or with `flat` as a list of nodes.",
     when: "now",
-    params: () => z.object({ flat: z.boolean().optional() }),
-    data: () => {
-      const node = z.looseObject({ entry: entry(), label: z.string().optional(), labelTimestamp: z.string().optional(), get children() { return z.array(node); } });
+    params: (z) => z.object({ flat: z.boolean().optional() }),
+    data: (z) => {
+      const node = z.looseObject({ entry: entry(z), label: z.string().optional(), labelTimestamp: z.string().optional(), get children() { return z.array(node); } });
       const flat = z.looseObject({ id: z.string(), parentId: z.string().nullable(), type: z.string(), label: z.string().optional() });
-      return z.union([z.looseObject({ tree: z.array(node), leafId: leafId() }), z.looseObject({ nodes: z.array(flat), leafId: leafId() })]);
+      return z.union([z.looseObject({ tree: z.array(node), leafId: leafId(z) }), z.looseObject({ nodes: z.array(flat), leafId: leafId(z) })]);
     },
     run: ({ agent: { session: current } }, { flat }) =>
       flat ? { nodes: current.flatTree(), leafId: current.leafId } : around("tree", current.treeJson(), { leafId: current.leafId }),
@@ -65,8 +65,8 @@ export const session = {
   session_list: command({
     summary: "The sessions of this folder, or of all, newest first.",
     when: "now",
-    params: () => z.object({ scope: z.enum(["current", "all"]).optional() }),
-    data: () => z.looseObject({
+    params: (z) => z.object({ scope: z.enum(["current", "all"]).optional() }),
+    data: (z) => z.looseObject({
       sessions: z.array(z.looseObject({
         path: z.string(), id: z.string(), name: z.string().optional(), cwd: z.string(), firstMessage: z.string(), messageCount: z.number(),
         createdAt: z.number(), modifiedAt: z.number(), size: z.number(),
@@ -77,7 +77,7 @@ export const session = {
   set_session_name: command({
     summary: "Give the session a display name.",
     when: "now",
-    params: () => z.object({ name: z.string() }),
+    params: (z) => z.object({ name: z.string() }),
     data: nothing,
     run: ({ agent }, { name }) => { agent.rename(name); },
   }),

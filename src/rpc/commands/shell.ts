@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { Zod } from "../../base/zod.ts";
 import { command } from "../command.ts";
 import { nothing } from "../shapes.ts";
 
@@ -6,8 +6,8 @@ export const shell = {
   bash: command({
     summary: "Run a shell command in the session's folder; the model sees it with the next prompt unless excluded.",
     when: "free",
-    params: () => z.object({ command: z.string(), excludeFromContext: z.boolean().optional() }),
-    data: () => z.looseObject({ output: z.string(), stdout: z.string(), exitCode: z.number().nullable(), cancelled: z.boolean(), truncated: z.boolean(), fullOutputPath: z.string().optional() }),
+    params: (z) => z.object({ command: z.string(), excludeFromContext: z.boolean().optional() }),
+    data: (z) => z.looseObject({ output: z.string(), stdout: z.string(), exitCode: z.number().nullable(), cancelled: z.boolean(), truncated: z.boolean(), fullOutputPath: z.string().optional() }),
     run: ({ agent }, params, { id }) => agent.bash({ command: params.command, excludeFromContext: params.excludeFromContext, requestId: id }),
   }),
   abort_bash: command({

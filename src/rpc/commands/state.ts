@@ -1,31 +1,31 @@
-import { z } from "zod";
+import type { Zod } from "../../base/zod.ts";
 import { command } from "../command.ts";
 import { contextUsage, level, message, model, nothing, queueMode, todoPhase } from "../shapes.ts";
 
-const enabled = () => z.object({ enabled: z.boolean() });
-const mode = () => z.object({ mode: queueMode() });
+const enabled = (z: Zod) => z.object({ enabled: z.boolean() });
+const mode = (z: Zod) => z.object({ mode: queueMode(z) });
 
 export const state = {
   get_state: command({
     summary: "What is going on.",
     when: "always",
-    data: () => z.looseObject({
-      model: model().optional(), thinkingLevel: level(), isStreaming: z.boolean(), isCompacting: z.boolean(), steeringMode: queueMode(), followUpMode: queueMode(),
+    data: (z) => z.looseObject({
+      model: model(z).optional(), thinkingLevel: level(z), isStreaming: z.boolean(), isCompacting: z.boolean(), steeringMode: queueMode(z), followUpMode: queueMode(z),
       sessionFile: z.string().optional(), sessionId: z.string(), sessionName: z.string().optional(), autoCompactionEnabled: z.boolean(), autoRetryEnabled: z.boolean(),
-      messageCount: z.number(), pendingMessageCount: z.number(), cwd: z.string(), todoPhases: z.array(todoPhase()), isReady: z.boolean(),
+      messageCount: z.number(), pendingMessageCount: z.number(), cwd: z.string(), todoPhases: z.array(todoPhase(z)), isReady: z.boolean(),
     }),
     run: (app) => app.state(),
   }),
   get_messages: command({
     summary: "The messages of the branch as the model will see them.",
     when: "now",
-    data: () => z.looseObject({ messages: z.array(message()) }),
+    data: (z) => z.looseObject({ messages: z.array(message(z)) }),
     run: ({ agent }) => ({ messages: agent.session.messages() }),
   }),
   get_commands: command({
     summary: "Prompt templates, skills and extension commands that a prompt may begin with.",
     when: "now",
-    data: () => z.looseObject({
+    data: (z) => z.looseObject({
       commands: z.array(z.looseObject({
         name: z.string(), description: z.string().optional(), source: z.enum(["extension", "prompt", "skill"]),
         sourceInfo: z.looseObject({ path: z.string(), source: z.string(), scope: z.enum(["user", "project", "temporary"]), origin: z.enum(["top-level", "package"]), baseDir: z.string().optional() }),
@@ -36,15 +36,15 @@ export const state = {
   get_last_assistant_text: command({
     summary: "The text of the last answer that has one.",
     when: "now",
-    data: () => z.looseObject({ text: z.string().nullable() }),
+    data: (z) => z.looseObject({ text: z.string().nullable() }),
     run: ({ agent }) => ({ text: agent.session.lastAssistantText() }),
   }),
   get_session_stats: command({
     summary: "Counts, tokens and cost of the session.",
     when: "now",
-    data: () => z.looseObject({
+    data: (z) => z.looseObject({
       sessionFile: z.string().optional(), sessionId: z.string(), userMessages: z.number(), assistantMessages: z.number(), toolCalls: z.number(), toolResults: z.number(), totalMessages: z.number(),
-      tokens: z.looseObject({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number(), total: z.number() }), cost: z.number(), contextUsage: contextUsage().optional(),
+      tokens: z.looseObject({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number(), total: z.number() }), cost: z.number(), contextUsage: contextUsage(z).optional(),
     }),
     run: (app) => app.stats(),
   }),

@@ -1,9 +1,9 @@
-import { z } from "zod";
+import type { Zod } from "../../base/zod.ts";
 import { setTodosFields, todoOpFields } from "../../agent/todo-fields.ts";
 import { command } from "../command.ts";
 import { completedTask, todoPhase } from "../shapes.ts";
 
-const result = () => z.looseObject({ phases: z.array(todoPhase()), completedTasks: z.array(completedTask()), summary: z.string() });
+const result = (z: Zod) => z.looseObject({ phases: z.array(todoPhase(z)), completedTasks: z.array(completedTask(z)), summary: z.string() });
 
 export const todos = {
   set_todos: command({

@@ -1,0 +1,5 @@
+/**
+ * The schema builder as a type. Loading zod costs as much as the rest of the start together, so what a start
+ * needs declares its schemas as functions of it, and whoever checks something loads it then.
+ */
+export type Zod = typeof import("zod").z;
