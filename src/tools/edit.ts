@@ -4,11 +4,11 @@ import { diffOf, type EditDiff } from "./edit-diff.ts";
 import { applyReplacements, matchEdits, type Matched } from "./edit-match.ts";
 import { inTurn } from "./file-queue.ts";
 import { count, formatBytes } from "./limits.ts";
-import { kindOf, reasonOf, resolveExisting, showPath, statOf } from "./path.ts";
+import { kindOf, reasonOf, resolveExisting, resolvePath, showPath, statOf } from "./path.ts";
 import prose from "./edit.md" with { type: "text" };
 import { replaceFile } from "./replace-file.ts";
 import { tidy } from "./tidy.ts";
-import { type Tool, ToolFailure } from "./tool.ts";
+import { type Tool, ToolFailure, type ToolResult } from "./tool.ts";
 
 const parameters = z.object({
   path: z.string().min(1).describe("File to change, absolute or relative to the working directory"),
@@ -36,18 +36,24 @@ export const edit: Tool<Args> = {
   prepare,
   async run({ path: input, edits }, { cwd, signal }) {
     edits.forEach(check);
-    const { path } = await resolveExisting(input, cwd);
-    return inTurn(path, async () => {
+    const named = resolvePath(input, cwd);
+    return inTurn(named, async () => {
       signal.throwIfAborted();
-      const shown = showPath(path, cwd);
-      const text = await textOf(path, shown);
-      const { matched, changed, result } = change(text, edits, shown);
-      await replaceFile(path, result);
-      const { diff, firstChangedLine } = changed;
-      return { content: [{ type: "text", text: summary(shown, changed, matched) }], details: { diff, firstChangedLine } };
+      // Only now: an earlier call of the same message may have made it.
+      const { path } = await resolveExisting(input, cwd);
+      return path === named ? apply(path, edits, cwd) : inTurn(path, () => apply(path, edits, cwd));
     });
   },
 };
+
+async function apply(path: string, edits: Args["edits"], cwd: string): Promise<ToolResult> {
+  const shown = showPath(path, cwd);
+  const text = await textOf(path, shown);
+  const { matched, changed, result } = change(text, edits, shown);
+  await replaceFile(path, result);
+  const { diff, firstChangedLine } = changed;
+  return { content: [{ type: "text", text: summary(shown, changed, matched) }], details: { diff, firstChangedLine } };
+}
 
 /** pi's older shape `{path, oldText, newText}`, a single pair in place of the list, a list as JSON text. */
 function prepare(args: Record<string, unknown>): Record<string, unknown> {

@@ -104,6 +104,22 @@ describe("one file at a time", () => {
     });
   });
 
+  test("calls of one message on one file are made in their order, from the first that makes it", async () => {
+    await inFolder(async (cwd) => {
+      mkdirSync(join(cwd, "sub"));
+      symlinkSync("sub", join(cwd, "link"));
+      for (let round = 0; round < 20; round++) {
+        const results = await Promise.all([
+          call(write, { path: `sub/a${round}`, content: "one" }, { cwd }),
+          call(edit, { path: `link/a${round}`, oldText: "one", newText: "two" }, { cwd }),
+          call(edit, { path: `sub/a${round}`, oldText: "two", newText: "three" }, { cwd }),
+        ]);
+        expect(results.map(({ isError }) => isError)).toEqual([undefined, undefined, undefined]);
+        expect(readFileSync(join(cwd, `sub/a${round}`), "utf8")).toBe("three");
+      }
+    });
+  });
+
   test("work on one file is done in order, goes on after a failure, and does not hold up other files", async () => {
     await inFolder(async (cwd) => {
       const steps: string[] = [];
