@@ -2,6 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { SessionWriteError } from "./file.ts";
+import { hasBegun } from "./find.ts";
 import { lockFile, type Lock } from "./lock.ts";
 
 const PATIENCE_MS = 2000;
@@ -18,8 +19,8 @@ export function withNewId(dir: string, id: string, make: () => void): void {
   }
   const lock = lockFolder(dir);
   try {
-    const taken = fs.readdirSync(dir).find((name) => name.endsWith(`_${id}.jsonl`));
-    if (taken !== undefined) throw new Refusal("invalid", `A session with the id ${id} exists already: ${path.join(dir, taken)}`);
+    const taken = fs.readdirSync(dir).filter((name) => name.endsWith(`_${id}.jsonl`)).map((name) => path.join(dir, name)).find(hasBegun);
+    if (taken !== undefined) throw new Refusal("invalid", `A session with the id ${id} exists already: ${taken}`);
     make();
   } finally {
     lock.release();

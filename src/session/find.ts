@@ -26,7 +26,7 @@ export function newestSession(places: SessionPlaces, cwd: string): string | unde
 export function findSession(value: string, places: SessionPlaces, cwd: string): string {
   if (/[/\\]|\.jsonl$/.test(value)) return existing(path.resolve(cwd, value));
   for (const files of value === "" ? [] : [sessionFiles(places, cwd), sessionFiles(places)]) {
-    const candidates = [...files].map((file) => ({ file, id: idOf(file) })).filter(({ id }) => id?.startsWith(value));
+    const candidates = [...files].map((file) => ({ file, id: idOf(file) })).filter(({ file, id }) => id?.startsWith(value) && hasBegun(file));
     const exact = candidates.filter(({ id }) => id === value);
     const [only, ...others] = exact.length > 0 ? exact : candidates;
     if (only && others.length === 0) return only.file;
@@ -38,8 +38,13 @@ export function findSession(value: string, places: SessionPlaces, cwd: string): 
 
 /** The file of a session by its exact id, in one folder or below the root. */
 export function sessionWithId(id: string, places: SessionPlaces, cwd: string): string | undefined {
-  for (const file of sessionFiles(places, cwd)) if (idOf(file) === id) return file;
+  for (const file of sessionFiles(places, cwd)) if (idOf(file) === id && hasBegun(file)) return file;
   return undefined;
+}
+
+/** A kill in the moment of making it leaves a file without a header. */
+export function hasBegun(file: string): boolean {
+  return (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 function existing(file: string): string {

