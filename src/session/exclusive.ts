@@ -2,7 +2,6 @@ import fs from "node:fs";
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { SessionWriteError } from "./file.ts";
-import { hasBegun } from "./find.ts";
 import { lockFile, type Lock } from "./lock.ts";
 
 const PATIENCE_MS = 2000;
@@ -25,6 +24,11 @@ export function withNewId(dir: string, id: string, make: () => void): void {
   } finally {
     lock.release();
   }
+}
+
+/** A kill in the moment of making it leaves a file without a header. */
+export function hasBegun(file: string): boolean {
+  return (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /** Others hold it for the moment that a file takes to make. */

@@ -2,6 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { SessionHeader } from "./entry.ts";
+import { hasBegun } from "./exclusive.ts";
 import { isOf, sessionFiles, type SessionPlaces } from "./list.ts";
 import { parseBytes } from "./lines.ts";
 
@@ -40,11 +41,6 @@ export function findSession(value: string, places: SessionPlaces, cwd: string): 
 export function sessionWithId(id: string, places: SessionPlaces, cwd: string): string | undefined {
   for (const file of sessionFiles(places, cwd)) if (idOf(file) === id && hasBegun(file)) return file;
   return undefined;
-}
-
-/** A kill in the moment of making it leaves a file without a header. */
-export function hasBegun(file: string): boolean {
-  return (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 function existing(file: string): string {
