@@ -5,7 +5,7 @@ import { stored } from "./agent/queue.ts";
 import { TodoList, type TodoEvent } from "./agent/todos.ts";
 import { systemPrompt } from "./app/instructions.ts";
 import { readConfiguration, type Configuration } from "./app/configuration.ts";
-import { chooseModel } from "./app/model-choice.ts";
+import { chooseModel, modelOf } from "./app/model-choice.ts";
 import { openFirst } from "./app/session-choice.ts";
 import { SessionLoops } from "./app/session-loops.ts";
 import { Sessions } from "./app/sessions.ts";
@@ -54,6 +54,7 @@ export class App {
   /** True while a command waits to begin something; the wire sets it. */
   isExpected = (): boolean => false;
   readonly #loops: SessionLoops;
+  readonly #told = new Set<string>();
   #tools: Promise<Tool[]> | undefined;
   #supervisor: Promise<Supervisor> | undefined;
 
@@ -72,7 +73,7 @@ export class App {
       models: this.models,
       children: this.children,
       tools: () => this.tools(),
-      systemPrompt: (tools) => systemPrompt(tools, this.configuration, this.options.flags, this.agent.session.cwd),
+      systemPrompt: (tools) => systemPrompt(tools, configuration, options.flags, this.agent.session.cwd, (words) => this.#noticeOnce("context_file", words)),
       settings,
       scope: configuration.scope,
     });
@@ -84,6 +85,7 @@ export class App {
       leave: async () => {
         await Promise.all([this.#loops.leave("session_changed"), this.#stopProcesses(REPLACED_GRACE_MS)]);
       },
+      left: (next) => modelOf(configuration, next, this.agent),
       arrive: async () => {
         await this.#begin();
         await this.announce();
@@ -115,11 +117,22 @@ export class App {
         ...(session.file === undefined ? {} : { sessionFile: session.file }),
       },
     });
-    for (const notice of [...this.configuration.notices.splice(0), ...session.notices]) {
-      this.options.emit({ type: "notice", ...notice });
-      log(`rpi: ${notice.message}`);
-    }
+    for (const { code, message, level } of [...this.configuration.notices.splice(0), ...session.notices]) this.#notice(code, message, level);
+    this.agent.tellQueue();
     await this.#loops.arrive();
+  }
+
+  /** Tells what was skipped, clamped or repaired. */
+  #notice(code: string, message: string, level: "info" | "warning" = "warning"): void {
+    this.options.emit({ type: "notice", level, code, message });
+    log(`rpi: ${message}`);
+  }
+
+  /** For what is looked at again and again: the same words are told once. */
+  #noticeOnce(code: string, message: string): void {
+    if (this.#told.has(message)) return;
+    this.#told.add(message);
+    this.#notice(code, message);
   }
 
   loops(): Promise<LoopScheduler> {
@@ -156,7 +169,7 @@ export class App {
       ...(session.name === undefined ? {} : { sessionName: session.name }),
       autoCompactionEnabled: agent.autoCompaction,
       autoRetryEnabled: agent.autoRetry,
-      messageCount: session.messages().length,
+      messageCount: session.messageCount,
       pendingMessageCount: agent.pendingMessageCount,
       cwd: session.cwd,
       todoPhases: this.todos.phases,
@@ -198,7 +211,13 @@ export class App {
   async #begin(): Promise<void> {
     const { session, model, thinkingLevel } = this.agent;
     if (!(await this.todos.restore(session.todos()))) this.configuration.notices.push({ level: "warning", code: "bad_todos", message: "The session's todos could not be read; the list is empty" });
-    if (session.leafId !== null) return;
+    if (session.leafId !== null) {
+      const left = session.modelChoice();
+      if (left && (left.provider !== model?.model.provider || left.modelId !== model.model.id) && !this.options.flags.model) {
+        this.configuration.notices.push({ level: "warning", code: "model_unavailable", message: `The session's model ${left.provider}/${left.modelId} cannot be used here; it goes on with ${model ? `${model.model.provider}/${model.model.id}` : "none"}` });
+      }
+      return;
+    }
     if (model) session.append({ type: "model_change", provider: model.model.provider, modelId: model.model.id });
     session.append({ type: "thinking_level_change", thinkingLevel });
   }
@@ -209,9 +228,13 @@ export class App {
   }
 
   async #loadTools(): Promise<Tool[]> {
-    const { tools } = this.configuration;
-    const [{ loadTools }, { todoTool }] = await Promise.all([import("./tools/catalog.ts"), import("./agent/todo-tool.ts")]);
-    const loaded = await loadTools(tools, { children: this.children, shellPath: this.configuration.settings.shellPath });
-    return tools.includes("todo") ? [...loaded, todoTool(this.todos)] : loaded;
+    const { tools, settings } = this.configuration;
+    const { loadTools } = await import("./tools/catalog.ts");
+    return loadTools(tools, {
+      children: this.children,
+      shellPath: settings.shellPath,
+      ...(tools.includes("process") ? { process: await this.supervisor() } : {}),
+      todo: async () => (await import("./agent/todo-tool.ts")).todoTool(this.todos),
+    });
   }
 }

@@ -69,6 +69,8 @@ export class Agent {
   #manual: { abort: AbortController; graceMs: number; ended: Promise<unknown>; isRunWanted: boolean } | undefined;
   /** A run of what was queued meanwhile, right after that. */
   #soon: { ended: Promise<void>; isWanted: boolean } | undefined;
+  /** What was told of the queue is of a session that is gone. */
+  #isQueueStale = false;
   readonly #context = new ContextWatch();
   readonly #compaction: Compaction;
   readonly #choice: ModelChoice;
@@ -297,10 +299,16 @@ export class Agent {
   replaceSession(session: Session, left?: { spec: ModelSpec | undefined; level: ThinkingLevel }): void {
     if (this.#run || this.#manual || this.#soon) throw new Refusal("busy", "The session cannot be replaced while a run or a compaction is under way.");
     if (left) this.#choice.restore(left.spec, left.level);
-    const hadQueue = this.#queue.size > 0;
+    this.#isQueueStale ||= this.#queue.size > 0;
     this.#session = session;
     this.#queue = new MessageQueue(session, this.#emit);
-    if (hadQueue || this.#queue.size) this.#emit({ type: "queue_update", ...this.#queue.texts() });
+  }
+
+  /** Tells the queue that a session came with, if it is not what was told last. */
+  tellQueue(): void {
+    if (!this.#isQueueStale && this.#queue.size === 0) return;
+    this.#isQueueStale = false;
+    this.#emit({ type: "queue_update", ...this.#queue.texts() });
   }
 
   #enqueue(kind: QueueKind, content: (TextBlock | ImageBlock)[], requestId: string | number | undefined): void {

@@ -10,7 +10,7 @@ import { sessionFolder } from "../session/place.ts";
 import type { Notice } from "../session/open.ts";
 import { agentFolder, expandHome, readJsonFile, type FileFault } from "../settings/files.ts";
 import { readSettings, type Settings } from "../settings/settings.ts";
-import { DEFAULT_TOOLS } from "../tools/catalog.ts";
+import { BUILT_IN, DEFAULT_TOOLS } from "../tools/catalog.ts";
 import type { AppOptions } from "../app.ts";
 
 /** What flags, environment and files say together: flag > environment > setting > default. */
@@ -47,10 +47,13 @@ export async function readConfiguration({ flags, env, cwd }: Pick<AppOptions, "f
   const patterns = flags.models?.split(",").map((one) => one.trim()).filter(Boolean) ?? settings.enabledModels;
   const scope = patterns?.length ? models.match(patterns) : [];
   for (const words of models.notices) fault({ file: "models.json", message: words });
+  const tools = chooseTools(flags);
+  const unknown = tools.filter((name) => !BUILT_IN.includes(name));
+  if (unknown.length > 0) notices.push({ level: "warning", code: "unknown_tool", message: `There is no tool ${unknown.join(", ")}; there are ${BUILT_IN.join(", ")}` });
   const allowed = new Set(settings.childEnv.allow);
   return {
     agentDir, settings, models, scope, notices,
-    tools: chooseTools(flags),
+    tools,
     keepsFiles: !flags["no-session"],
     places: { root: path.join(agentDir, "sessions"), ...(fixed === undefined ? {} : { dir: fixed }) },
     hiddenNames: new Set([...PROVIDER_KEY_NAMES].filter((name) => !allowed.has(name))),
@@ -95,7 +98,7 @@ export function chooseTools(flags: Flags): string[] {
   if (changes.length > 0) {
     const removed = new Set(changes.filter((one) => one.startsWith("-")).map((one) => one.slice(1)));
     chosen = [...new Set([...chosen, ...changes.filter((one) => one.startsWith("+")).map((one) => one.slice(1))])].filter((name) => !removed.has(name));
-  } else if (listed) chosen = listed;
+  } else if (listed) chosen = listed.flatMap((name) => (name.includes("*") ? BUILT_IN.filter((one) => new Bun.Glob(name).match(one)) : [name]));
   const excluded = names(flags["exclude-tools"])?.map((pattern) => new Bun.Glob(pattern)) ?? [];
   return chosen.filter((name) => !excluded.some((glob) => glob.match(name)));
 }

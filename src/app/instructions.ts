@@ -5,9 +5,10 @@ import type { Tool } from "../tools/tool.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** The system prompt of a run: ours or --system-prompt's, the tools, the context files, what --append-system-prompt adds. */
-export async function systemPrompt(tools: Tool[], configuration: Configuration, flags: Flags, cwd: string): Promise<string> {
+export async function systemPrompt(tools: Tool[], configuration: Configuration, flags: Flags, cwd: string, notice: (words: string) => void): Promise<string> {
   const { readContextFiles } = await import("../agent/context-files.ts");
-  const files = flags["no-context-files"] ? [] : readContextFiles({ agentDir: configuration.agentDir, cwd }).files;
+  const { files, notices } = flags["no-context-files"] ? { files: [], notices: [] } : readContextFiles({ agentDir: configuration.agentDir, cwd });
+  notices.forEach(notice);
   return buildSystemPrompt({
     cwd, tools, contextFiles: files,
     ...(flags["system-prompt"] === undefined ? {} : { replacement: textOrFile(flags["system-prompt"]) }),

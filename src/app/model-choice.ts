@@ -1,6 +1,6 @@
 import { Refusal } from "../base/refusal.ts";
 import type { Flags } from "../settings/flags.ts";
-import type { ModelSpec, ThinkingLevel } from "../llm/model.ts";
+import { type ModelSpec, THINKING_LEVELS, type ThinkingLevel } from "../llm/model.ts";
 import type { Choice } from "../llm/pattern.ts";
 import { clampLevel } from "../llm/thinking.ts";
 import type { Session } from "../session/session.ts";
@@ -13,13 +13,27 @@ import type { Configuration } from "./configuration.ts";
 export function chooseModel(configuration: Configuration, flags: Flags, session: Session): { spec: ModelSpec | undefined; level: ThinkingLevel } {
   const { models, settings } = configuration;
   const chosen = fromFlag(configuration, flags) ?? fromSession(configuration, session) ?? configuration.scope[0] ?? fromSettings(configuration) ?? firstUsable(configuration);
-  const stored = session.messages().length > 0 ? (session.thinkingLevel() as ThinkingLevel | undefined) : undefined;
-  const level = (flags.thinking as ThinkingLevel | undefined) ?? chosen?.level ?? stored ?? settings.defaultThinkingLevel;
+  const level = (flags.thinking as ThinkingLevel | undefined) ?? chosen?.level ?? storedLevel(session) ?? settings.defaultThinkingLevel;
   const spec = chosen?.spec;
   if (flags.provider && !flags.model && !models.available().some((model) => model.provider === flags.provider)) {
     throw new Refusal("not_found", `--provider ${flags.provider} has no model that can be used; give it in models.json, or name a model with --model`);
   }
   return { spec, level: spec ? clampLevel(spec, level) : "off" };
+}
+
+/**
+ * The model and level that a session was left with, for the agent that goes on with it; what cannot be used any
+ * more, or was never said, stays as the agent has it.
+ */
+export function modelOf(configuration: Configuration, session: Session, agent: { model: ModelSpec | undefined; thinkingLevel: ThinkingLevel }): { spec: ModelSpec | undefined; level: ThinkingLevel } {
+  const spec = fromSession(configuration, session)?.spec ?? agent.model;
+  const level = storedLevel(session) ?? agent.thinkingLevel;
+  return { spec, level: spec ? clampLevel(spec, level) : level };
+}
+
+function storedLevel(session: Session): ThinkingLevel | undefined {
+  const stored = session.thinkingLevel();
+  return THINKING_LEVELS.find((level) => level === stored);
 }
 
 function fromFlag({ models }: Configuration, flags: Flags): Choice | undefined {
@@ -32,7 +46,8 @@ function fromFlag({ models }: Configuration, flags: Flags): Choice | undefined {
 
 function fromSession({ models }: Configuration, session: Session): Choice | undefined {
   const stored = session.modelChoice();
-  const spec = stored && models.find(stored.provider, stored.modelId);
+  // A model that nobody declared is only known by its full name.
+  const spec = stored && (models.find(stored.provider, stored.modelId) ?? models.resolve(`${stored.provider}/${stored.modelId}`)?.spec);
   return spec && models.hasKey(spec) ? { spec } : undefined;
 }
 

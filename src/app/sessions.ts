@@ -2,6 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import type { Agent } from "../agent/agent.ts";
 import { stored } from "../agent/queue.ts";
+import type { ModelSpec, ThinkingLevel } from "../llm/model.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { SessionSummary } from "../session/list.ts";
 import { Session } from "../session/session.ts";
@@ -17,6 +18,8 @@ export interface SessionsOptions {
   agent: Agent;
   /** Ends what belongs to the session that goes: its processes, its loops. */
   leave(): Promise<void>;
+  /** The model and level that a session was left with. */
+  left(session: Session): { spec: ModelSpec | undefined; level: ThinkingLevel };
   /** Takes up what belongs to the session that came, and tells of it. */
   arrive(): Promise<void>;
 }
@@ -30,7 +33,7 @@ export class Sessions {
 
   async begin(parentSession?: string): Promise<Replaced> {
     const { cwd } = this.#current;
-    return this.#replace(async () => Session.create({ cwd, dir: this.#dir, ...(parentSession === undefined ? {} : { parentSession: path.resolve(cwd, parentSession) }) }));
+    return this.#replace(async () => Session.create({ cwd, dir: this.#dir, ...(parentSession === undefined ? {} : { parentSession: path.resolve(cwd, parentSession) }) }), { keepsModel: true });
   }
 
   async switchTo(sessionPath: string): Promise<Replaced> {
@@ -69,14 +72,14 @@ export class Sessions {
     return Session.fork(source, { cwd: source.cwd, dir: this.#dir, leafId });
   }
 
-  async #replace(make: (old: Session) => Promise<Session>): Promise<Replaced> {
+  async #replace(make: (old: Session) => Promise<Session>, { keepsModel = false } = {}): Promise<Replaced> {
     const { agent } = this.o;
     await agent.abort();
     await this.o.leave();
     const old = this.#current;
     const next = await this.#made(make, old);
     if (next !== old) {
-      agent.replaceSession(next);
+      agent.replaceSession(next, keepsModel ? undefined : this.o.left(next));
       old.sync();
       old.close();
     }

@@ -151,8 +151,10 @@ describe("the queue", () => {
     r.agent.steer({ text: "s" });
     const old = r.session;
     r.agent.replaceSession(Session.create({ cwd: process.cwd(), dir: null }));
+    r.agent.tellQueue();
     expect([told(r).at(-1), r.agent.pendingMessageCount]).toEqual([[[], []], 0]);
     r.agent.replaceSession(old);
+    r.agent.tellQueue();
     expect([told(r).at(-1), r.agent.pendingMessageCount]).toEqual([[["s"], []], 1]);
   });
 });
