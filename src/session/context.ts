@@ -56,6 +56,21 @@ export function contextOf(shown: readonly EntryNode[], entries: Entries): Contex
   return items;
 }
 
+/** How many messages `contextOf` would give, told without reading most of them; undefined where an edit may hide some. */
+export function countOf(shown: readonly EntryNode[], entries: Entries): number | undefined {
+  let count = 0;
+  for (const [i, node] of shown.entries()) {
+    if (node.type === "context_edit") return undefined;
+    if (!speaks(node) || (node.type === "compaction" && i > 0)) continue;
+    const isSure = node.type === "custom_message" || (node.role !== undefined && SURE_ROLES.has(node.role));
+    if (isSure || (node.role !== "system" && messageOf(entries.body(node)))) count++;
+  }
+  return count;
+}
+
+/** Whatever else such a message holds, it is one for the model. */
+const SURE_ROLES: ReadonlySet<string> = new Set(["user", "assistant", "toolResult", "bashExecution", "custom"]);
+
 /** Whether such an entry can give a message at all. */
 function speaks({ type }: EntryNode): boolean {
   return type === "message" || type === "custom_message" || type === "branch_summary" || type === "compaction";

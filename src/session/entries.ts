@@ -1,10 +1,15 @@
 import { migrated } from "./migrate.ts";
 import type { Entry } from "./entry.ts";
-import { parseBytes } from "./lines.ts";
-import { Window, type Source } from "./window.ts";
+import { parseAll, parseBytes } from "./lines.ts";
+import type { Source } from "./window.ts";
 
 /** Entries of more bytes than this stay in memory only while the context needs them. */
 export const LARGE_BYTES = 64 * 1024;
+
+/** How much of the file is read at once when many entries are. */
+const RUN_BYTES = 256 * 1024;
+/** Bytes between two lines that are neighbours: the line's end, maybe with a CR. */
+const MAX_GAP = 2;
 
 /** An entry's place in the tree and in the file. The entry itself may be in memory or only in the file. */
 export class EntryNode {
@@ -66,13 +71,20 @@ export class Entries {
 
   /** The entry of a node, read back from the file where it is not in memory. */
   body(node: EntryNode): Entry {
-    return node.body ?? this.readBack(node, (at, length) => this.sourceFor(node).read(at, Buffer.allocUnsafe(length)));
+    return node.body ?? this.asRead(node, parseBytes(this.sourceFor(node).read(node.at, Buffer.allocUnsafe(node.length))));
   }
 
-  /** `body`, for many. */
-  *bodies(nodes: Iterable<EntryNode>): Generator<Entry> {
-    let window: Window | undefined;
-    for (const node of nodes) yield node.body ?? this.readBack(node, (at, length) => (window ??= new Window(this.sourceFor(node))).read(at, length));
+  /** `body`, for many; what stands together in the file is read together. */
+  *bodies(nodes: readonly EntryNode[]): Generator<Entry> {
+    let buffer: Buffer | undefined;
+    for (let i = 0; i < nodes.length; ) {
+      const { body } = nodes[i]!;
+      const run = body ? 1 : runLength(nodes, i);
+      if (body) yield body;
+      else if (run === 1) yield this.body(nodes[i]!);
+      else yield* this.readRun(nodes.slice(i, i + run), (buffer ??= Buffer.allocUnsafe(RUN_BYTES)));
+      i += run;
+    }
   }
 
   /** Of these, only the places in the file are kept from now on. */
@@ -102,9 +114,18 @@ export class Entries {
     }
   }
 
-  private readBack(node: EntryNode, read: (at: number, length: number) => Buffer): Entry {
-    const parsed = parseBytes(read(node.at, node.length));
-    if ((parsed as Entry | undefined)?.type !== node.type) throw new Error(`Entry ${node.id} can no longer be read: another program has changed the session file`);
+  private *readRun(run: readonly EntryNode[], buffer: Buffer): Generator<Entry> {
+    const [first, last] = [run[0]!, run.at(-1)!];
+    const bytes = this.sourceFor(first).read(first.at, buffer.subarray(0, last.at + last.length - first.at));
+    const values = parseAll(bytes, run.length);
+    for (const [i, node] of run.entries()) {
+      const start = node.at - first.at;
+      yield this.asRead(node, values ? values[i] : parseBytes(bytes.subarray(start, start + node.length)));
+    }
+  }
+
+  private asRead(node: EntryNode, parsed: unknown): Entry {
+    if ((parsed as Entry | null | undefined)?.type !== node.type) throw new Error(`Entry ${node.id} can no longer be read: another program has changed the session file`);
     return this.asHeld(node, parsed as Entry);
   }
 
@@ -112,4 +133,16 @@ export class Entries {
     if (!this.source) throw new Error(`Entry ${node.id} cannot be read: the session is closed`);
     return this.source;
   }
+}
+
+/** How many nodes from one on stand behind each other in the file and are not in memory. */
+function runLength(nodes: readonly EntryNode[], from: number): number {
+  const { at } = nodes[from]!;
+  for (let i = from + 1; i < nodes.length; i++) {
+    const before = nodes[i - 1]!;
+    const node = nodes[i]!;
+    const gap = node.at - before.at - before.length;
+    if (node.body || gap < 1 || gap > MAX_GAP || node.at + node.length - at > RUN_BYTES) return i - from;
+  }
+  return nodes.length - from;
 }

@@ -127,7 +127,7 @@ function parseLines(buffer: Buffer, from: number, to: number, base: number, read
  * The values of lines that are all good, or undefined. Leaner than a string and a call a line. The parser takes
  * a value that goes over two lines, but never two on one, so as many values as lines means one on each.
  */
-function parseAll(bytes: Buffer, lines: number): unknown[] | undefined {
+export function parseAll(bytes: Buffer, lines: number): unknown[] | undefined {
   if (!isUtf8(bytes)) return undefined;
   try {
     const { values, error } = Bun.JSONL.parseChunk(bytes);

@@ -3,8 +3,8 @@ import type { Entry, SessionHeader } from "./entry.ts";
 import { Ledger } from "./ledger.ts";
 import { derivedId, migrated } from "./migrate.ts";
 
-/** So many bytes of lines are kept in memory as entries; of the rest only the place. */
-const KEPT_BYTES = 48 * 1024 * 1024;
+/** Entries of a file with more bytes than this are read back when they are asked for: most of a long session never is. */
+const KEPT_BYTES = 8 * 1024 * 1024;
 
 /** The fields by which entries name others, beside `parentId`. */
 const REFERENCES = { compaction: "firstKeptEntryId", context_edit: "targetId", label: "targetId", branch_summary: "fromId" } as const;
@@ -116,9 +116,11 @@ export class Assembly {
   }
 
   private keep(entry: Entry, length: number): Entry | undefined {
-    if (length > LARGE_BYTES || this.keptBytes + length > KEPT_BYTES) return undefined;
+    if (length > LARGE_BYTES || this.keptBytes > KEPT_BYTES) return undefined;
     this.keptBytes += length;
-    return entry;
+    if (this.keptBytes <= KEPT_BYTES) return entry;
+    for (const node of this.entries.nodes) node.body = undefined;
+    return undefined;
   }
 
   /** Cycles need a parent that stands later in the file, so only the chains above those are walked, each once. */

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { textOf } from "../llm/message.ts";
-import { changesContext, contextOf, messageOf, shownNodes, type ContextItem } from "./context.ts";
+import { changesContext, contextOf, countOf, messageOf, shownNodes, type ContextItem } from "./context.ts";
 import { entriesJson } from "./entry-text.ts";
 import type { EntryNode } from "./entries.ts";
 import { movesLeaf, SESSION_VERSION, type Entry, type EntryBody, type SessionHeader } from "./entry.ts";
@@ -46,6 +46,8 @@ export class Session {
   private readonly state: BranchState;
   private items: ContextItem[] | undefined;
   private context: AgentMessage[] = [];
+  /** Of messages, while they have not been made. */
+  private count: number | undefined;
 
   private constructor(
     private readonly journal: Journal,
@@ -166,6 +168,13 @@ export class Session {
     return this.context;
   }
 
+  /** How many `messages()` has, without making them of a long session. */
+  get messageCount(): number {
+    if (this.items) return this.items.length;
+    const { entries } = this.journal;
+    return (this.count ??= countOf(shownNodes(this.leaf, entries), entries) ?? this.contextItems().length);
+  }
+
   /** `messages()` with the entries that they come from. */
   contextItems(): readonly ContextItem[] {
     if (!this.items) {
@@ -281,12 +290,14 @@ export class Session {
     this.leaf = node;
     advance(this.state, entry);
     if (changesContext(node)) {
-      this.items = undefined;
+      this.items = this.count = undefined;
       if (node.type === "compaction") this.releaseHidden();
+      return;
     }
-    if (!this.items) return;
     const message = messageOf(entry);
     if (!message) return;
+    if (this.count !== undefined) this.count++;
+    if (!this.items) return;
     this.items.push({ entryId: node.id, message });
     this.context.push(message);
   }
