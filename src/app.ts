@@ -4,7 +4,7 @@ import type { LoopEvent, LoopScheduler } from "./agent/loops.ts";
 import { stored } from "./agent/queue.ts";
 import { TodoList, type TodoEvent } from "./agent/todos.ts";
 import { systemPrompt } from "./app/instructions.ts";
-import { readConfiguration, type Configuration } from "./app/configuration.ts";
+import { readAgain, readConfiguration, type Configuration } from "./app/configuration.ts";
 import { chooseModel, modelOf } from "./app/model-choice.ts";
 import { openFirst } from "./app/session-choice.ts";
 import { SessionLoops } from "./app/session-loops.ts";
@@ -120,6 +120,19 @@ export class App {
     for (const { code, message, level } of [...this.configuration.notices.splice(0), ...session.notices]) this.#notice(code, message, level);
     this.agent.tellQueue();
     await this.#loops.arrive();
+  }
+
+  /** Reads settings and models again; what could not be used is told, and what was read before stands. */
+  reload(): { changed: string[] } {
+    if (!this.agent.isIdle) throw new Refusal("busy", "Settings are read again only at rest: wait for agent_settled, or abort");
+    const { configuration } = this;
+    const changed = readAgain(configuration, this.options.flags);
+    for (const { code, message, level } of configuration.notices.splice(0)) this.#notice(code, message, level);
+    if (changed.length > 0) {
+      this.#tools = undefined;
+      this.agent.reload({ settings: configuration.settings, scope: configuration.scope });
+    }
+    return { changed };
   }
 
   /** Tells what was skipped, clamped or repaired. */

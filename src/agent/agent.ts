@@ -69,6 +69,7 @@ export class Agent {
   #manual: { abort: AbortController; graceMs: number; ended: Promise<unknown>; isRunWanted: boolean } | undefined;
   /** A run of what was queued meanwhile, right after that. */
   #soon: { ended: Promise<void>; isWanted: boolean } | undefined;
+  #settings: AgentSettings;
   /** What was told of the queue is of a session that is gone. */
   #isQueueStale = false;
   readonly #context = new ContextWatch();
@@ -78,8 +79,9 @@ export class Agent {
   readonly #emit: (event: AgentEvent) => void;
   readonly #now: () => number;
 
-  constructor(session: Session, spec: ModelSpec | undefined, level: ThinkingLevel, private readonly options: AgentOptions) {
+  constructor(session: Session, spec: ModelSpec | undefined, level: ThinkingLevel, private readonly options: Readonly<AgentOptions>) {
     const { settings } = options;
+    this.#settings = settings;
     this.#session = session;
     this.#now = options.now ?? Date.now;
     this.#emit = (event) => {
@@ -98,7 +100,7 @@ export class Agent {
     this.#compaction = new Compaction({
       session: () => this.#session,
       context: this.#context,
-      settings: settings.compaction,
+      settings: () => this.#settings.compaction,
       choice: () => this.#current(),
       stream: (spec, request, o) => options.models.stream(spec, request, o),
       retry: () => this.#retry(),
@@ -107,7 +109,7 @@ export class Agent {
     this.#bash = new DirectBash({
       session: () => this.#session,
       children: options.children,
-      shellPath: settings.shellPath,
+      shellPath: () => this.#settings.shellPath,
       emit: this.#emit,
       ready: options.ready,
       now: this.#now,
@@ -304,6 +306,15 @@ export class Agent {
     this.#queue = new MessageQueue(session, this.#emit);
   }
 
+  /**
+   * Takes settings that have changed, from the next use of each on; what commands have set for this session stays.
+   * The model is looked up again, since what is known of it may have changed.
+   */
+  reload({ settings, scope }: Pick<AgentOptions, "settings" | "scope">): void {
+    this.#settings = settings;
+    this.#choice.reload(scope ?? []);
+  }
+
   /** Tells the queue that a session came with, if it is not what was told last. */
   tellQueue(): void {
     if (!this.#isQueueStale && this.#queue.size === 0) return;
@@ -363,7 +374,7 @@ export class Agent {
   }
 
   #retry(): RetrySettings {
-    return { ...this.options.settings.retry, enabled: this.autoRetry };
+    return { ...this.#settings.retry, enabled: this.autoRetry };
   }
 
   async #equip(): Promise<Equipment> {

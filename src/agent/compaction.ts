@@ -16,7 +16,7 @@ import type { RetrySettings } from "./retry.ts";
 export interface CompactionHost {
   session(): Session;
   context: ContextWatch;
-  settings: { reserveTokens: number; keepRecentTokens: number };
+  settings(): { reserveTokens: number; keepRecentTokens: number };
   /** The model to ask, and how much it thinks. */
   choice(): { spec: ModelSpec; level: ThinkingLevel };
   stream: Stream;
@@ -92,7 +92,7 @@ export class Compaction {
       ...(instructions !== undefined && { instructions }),
       window: host.context.window(spec),
       maxTokens: spec.model.maxTokens,
-      reserveTokens: host.settings.reserveTokens,
+      reserveTokens: host.settings().reserveTokens,
       thinkingLevel: host.choice().level === "off" ? "off" : clampLevel(spec, "low"),
       details: detailsBefore(session),
       ask: (request) => ask(host.stream, spec, () => request, { signal, graceMs, emit: () => {} }),
@@ -119,7 +119,7 @@ export class Compaction {
   }
 
   #limits() {
-    return limits(this.host.context.window(this.host.choice().spec), this.host.settings);
+    return limits(this.host.context.window(this.host.choice().spec), this.host.settings());
   }
 
   #cut(reason: CompactionReason): Cut | undefined {

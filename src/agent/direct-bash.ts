@@ -26,7 +26,7 @@ export interface BashResult {
 export interface DirectBashHost {
   session(): Session;
   children: Children;
-  shellPath?: string | undefined;
+  shellPath(): string | undefined;
   emit(event: AgentEvent): void;
   ready?: (() => Promise<void> | undefined) | undefined;
   now(): number;
@@ -80,7 +80,7 @@ export class DirectBash {
       cwd: host.session().cwd,
       signal,
       onText: (delta) => host.emit({ type: "bash_execution_update", ...(requestId !== undefined && { id: requestId }), delta }),
-      ...(host.shellPath !== undefined && { shellPath: host.shellPath }),
+      ...(host.shellPath() !== undefined && { shellPath: host.shellPath() }),
       ...(host.ready && { ready: host.ready }),
     });
     const path = fullOutputPath === undefined ? {} : { fullOutputPath };

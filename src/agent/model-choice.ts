@@ -97,6 +97,13 @@ export class ModelChoice {
     this.#level = this.#clamped(level);
   }
 
+  /** Takes another scope, and what the models are now. */
+  reload(scope: readonly Choice[]): void {
+    this.scope = scope;
+    const found = this.spec && this.host.models.find(this.spec.model.provider, this.spec.model.id);
+    if (found) this.restore(found, this.#wanted);
+  }
+
   #clamped(level: ThinkingLevel): ThinkingLevel {
     return this.spec ? clampLevel(this.spec, level) : level;
   }

@@ -17,6 +17,8 @@ import type { AppOptions } from "../app.ts";
 export interface Configuration {
   agentDir: string;
   settings: Settings;
+  /** Of models.json, as they stand there. */
+  providers: Record<string, ProviderConfig>;
   models: ModelRegistry;
   /** The models that cycle_model goes through; none: all. */
   scope: readonly Choice[];
@@ -38,38 +40,68 @@ export async function readConfiguration({ flags, env, cwd }: Pick<AppOptions, "f
   const notices: Notice[] = [];
   const fault = ({ message }: FileFault) => notices.push({ level: "warning", code: "bad_file", message });
   const agentDir = await agentFolder(env);
-  const settingsFile = path.join(agentDir, "settings.json");
-  const settings = readSettings(readJsonFile(settingsFile, fault), (words) => fault({ file: settingsFile, message: `${settingsFile}: ${words}` }));
-  const providers = readProviders(path.join(agentDir, "models.json"), fault);
+  const { settings = readSettings(undefined, () => {}), providers = {} } = readFiles(agentDir, fault);
   const sessionDir = flags["session-dir"] ?? env.PI_CODING_AGENT_SESSION_DIR ?? settings.sessionDir;
   const fixed = sessionDir ? path.resolve(cwd, await expandHome(sessionDir, env)) : undefined;
   const models = new ModelRegistry({ providers, env, timeouts: settings.timeouts, faux: await readFaux(flags, env, cwd), apiKey: keyFlag(flags) });
-  const patterns = flags.models?.split(",").map((one) => one.trim()).filter(Boolean) ?? settings.enabledModels;
-  const scope = patterns?.length ? models.match(patterns) : [];
+  const scope = scopeOf(models, flags, settings);
   for (const words of models.notices) fault({ file: "models.json", message: words });
   const tools = chooseTools(flags);
   const unknown = tools.filter((name) => !BUILT_IN.includes(name));
   if (unknown.length > 0) notices.push({ level: "warning", code: "unknown_tool", message: `There is no tool ${unknown.join(", ")}; there are ${BUILT_IN.join(", ")}` });
-  const allowed = new Set(settings.childEnv.allow);
   return {
-    agentDir, settings, models, scope, notices,
+    agentDir, settings, providers, models, scope, notices,
     tools,
     keepsFiles: !flags["no-session"],
     places: { root: path.join(agentDir, "sessions"), ...(fixed === undefined ? {} : { dir: fixed }) },
-    hiddenNames: new Set([...PROVIDER_KEY_NAMES].filter((name) => !allowed.has(name))),
+    hiddenNames: new Set([...PROVIDER_KEY_NAMES].filter((name) => !settings.childEnv.allow.includes(name))),
     sessionFolder: (folder) => fixed ?? sessionFolder(agentDir, folder),
   };
 }
 
-function readProviders(file: string, fault: (fault: FileFault) => void): Record<string, ProviderConfig> {
-  const content = readJsonFile(file, fault);
-  if (content === undefined) return {};
-  const providers = (content as { providers?: unknown } | null)?.providers;
-  if (providers === null || typeof providers !== "object" || Array.isArray(providers)) {
-    fault({ file, message: `${file}: "providers" must be an object; going on without it` });
-    return {};
+/**
+ * Takes what has changed in the files since; a file that cannot be used leaves what was read before. Gives the names
+ * of what is another now. What the session was given by commands stays.
+ */
+export function readAgain(configuration: Configuration, flags: Flags): string[] {
+  const { settings, providers } = readFiles(configuration.agentDir, ({ message }) => configuration.notices.push({ level: "warning", code: "bad_file", message }));
+  const changed: string[] = [];
+  if (settings && JSON.stringify(settings) !== JSON.stringify(configuration.settings)) {
+    changed.push("settings");
+    configuration.settings = settings;
   }
-  return providers as Record<string, ProviderConfig>;
+  if (providers && JSON.stringify(providers) !== JSON.stringify(configuration.providers)) {
+    changed.push("models");
+    configuration.providers = providers;
+  }
+  if (changed.length === 0) return changed;
+  configuration.models.reload({ providers: configuration.providers, timeouts: configuration.settings.timeouts });
+  configuration.scope = scopeOf(configuration.models, flags, configuration.settings);
+  return changed;
+}
+
+/** What the files of the agent folder say; undefined for one that cannot be used. */
+function readFiles(agentDir: string, fault: (fault: FileFault) => void): { settings: Settings | undefined; providers: Record<string, ProviderConfig> | undefined } {
+  const file = path.join(agentDir, "settings.json");
+  const read = readJsonFile(file, fault);
+  return {
+    settings: read && readSettings(read.content, (words) => fault({ file, message: `${file}: ${words}` })),
+    providers: readProviders(path.join(agentDir, "models.json"), fault),
+  };
+}
+
+function readProviders(file: string, fault: (fault: FileFault) => void): Record<string, ProviderConfig> | undefined {
+  const read = readJsonFile(file, fault);
+  if (read?.content === undefined) return read && {};
+  const providers = (read.content as { providers?: unknown } | null)?.providers;
+  if (providers !== null && typeof providers === "object" && !Array.isArray(providers)) return providers as Record<string, ProviderConfig>;
+  fault({ file, message: `${file}: "providers" must be an object; going on without it` });
+  return undefined;
+}
+
+function scopeOf(models: ModelRegistry, flags: Flags, settings: Settings): readonly Choice[] {
+  const patterns = flags.models?.split(",").map((one) => one.trim()).filter(Boolean) ?? settings.enabledModels;
+  return patterns?.length ? models.match(patterns) : [];
 }
 
 async function readFaux(flags: Flags, env: AppOptions["env"], cwd: string): Promise<FauxOptions> {

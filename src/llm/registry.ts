@@ -26,17 +26,27 @@ export interface RegistryOptions {
 /** The models there are, who has a key, and the way to talk to them. Cheap to make: nothing is read, run or loaded. */
 export class ModelRegistry {
   /** What of models.json could not be used, in words. */
-  readonly notices: readonly string[];
-  readonly #options: RegistryOptions;
-  readonly #specs: ModelSpec[];
+  notices: readonly string[] = [];
+  #options: RegistryOptions;
+  #specs: ModelSpec[] = [];
   /** Models of known providers that were asked for by an id which nobody declared. */
   readonly #undeclared = new Map<string, ModelSpec>();
   #faux: Promise<Adapter> | undefined;
 
   constructor(options: RegistryOptions) {
     this.#options = options;
+    this.#declare();
+  }
+
+  /** Takes another models.json and other waits, from the next look-up and request on. */
+  reload(changed: Pick<RegistryOptions, "providers" | "timeouts">): void {
+    this.#options = { ...this.#options, ...changed };
+    this.#declare();
+  }
+
+  #declare(): void {
     const notices: string[] = [];
-    this.#specs = Object.entries(options.providers).flatMap(([id, config]) => specsOf(id, config, notices));
+    this.#specs = Object.entries(this.#options.providers).flatMap(([id, config]) => specsOf(id, config, notices));
     this.#specs.push(FAUX);
     this.notices = notices;
   }

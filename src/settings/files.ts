@@ -26,18 +26,22 @@ async function homeFolder(env: Record<string, string | undefined>): Promise<stri
   return homedir();
 }
 
-/** The content of a JSON file; undefined when there is none or it cannot be used, which `fault` is told. */
-export function readJsonFile(file: string, fault: (fault: FileFault) => void): unknown {
+/**
+ * A JSON file: its content, which is undefined when there is none; nothing at all when it cannot be used, which
+ * `fault` is told.
+ */
+export function readJsonFile(file: string, fault: (fault: FileFault) => void): { content: unknown } | undefined {
   let text: string;
   try {
     text = fs.readFileSync(file, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ENOENT" && code !== "ENOTDIR") fault({ file, message: `${file} cannot be read (${code}); going on without it` });
+    if (code === "ENOENT" || code === "ENOTDIR") return { content: undefined };
+    fault({ file, message: `${file} cannot be read (${code}); going on without it` });
     return undefined;
   }
   try {
-    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+    return { content: JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text) };
   } catch (error) {
     fault({ file, message: `${file} is not valid JSON (${(error as Error).message}); going on without it` });
     return undefined;

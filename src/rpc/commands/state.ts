@@ -76,6 +76,12 @@ export const state = {
     data: nothing,
     run: ({ agent }, params) => { agent.autoRetry = params.enabled; },
   }),
+  reload: command({
+    summary: "Read settings and models again.",
+    when: "session",
+    data: (z) => z.looseObject({ changed: z.array(z.string()) }),
+    run: (app) => app.reload(),
+  }),
   abort_retry: command({
     summary: "Give up waiting for a retry.",
     when: "always",
