@@ -14,6 +14,7 @@ test("reload takes what has changed in the files and says what", async () => {
 
 test("a broken file leaves the old state standing, and is told", async () => {
   await using rpi = await start({ model: "mine/one", agentFiles: { "models.json": server("one", 1000) } });
+  await rpi.ok("get_state");
   rpi.sandbox.writeAgent("models.json", "{ broken");
   const from = rpi.mark();
   expect(await rpi.ok("reload")).toEqual({ changed: [] });
