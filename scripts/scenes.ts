@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { FauxStep, Rpi } from "../test/support/rpi.ts";
+import type { WireRecord } from "../test/support/wire.ts";
 
 /** Part of the demo. Gives what was not as it should be. */
 export interface Scene {
@@ -45,7 +46,44 @@ export const scenes: readonly Scene[] = [
       return faults({ "the run should have been aborted": settled["aborted"] === true });
     },
   },
+  {
+    title: "a plan: the release waits for two other tasks",
+    async play(rpi) {
+      const task = (id: string, content: string, dependsOn: string[] = []) => ({ id, content, status: "pending", dependsOn });
+      const tasks = [task("tests", "Run the tests"), task("notes", "Write the notes"), task("release", "Release", ["tests", "notes"])];
+      const start = await rpi.ok("set_todos", { phases: [{ name: "Version 1", tasks }] });
+      const half = await rpi.ok("todo_op", { op: "done", task: "tests" });
+      const free = await rpi.ok("todo_op", { op: "done", task: "notes" });
+      const end = await rpi.ok("todo_op", { op: "done", task: "release" });
+      const statuses = [start, half, free, end].map(({ phases }) => phases[0].tasks[2].status);
+      return faults({ [`the release was ${statuses.join(", ")}`]: statuses.join() === "pending,pending,in_progress,completed" });
+    },
+  },
+  {
+    title: "a process with a terminal of its own",
+    async play(rpi) {
+      if (process.platform === "win32") return [];
+      const from = rpi.mark();
+      const spec = { argv: ["sh"], cwd: rpi.sandbox.cwd, env: { PS1: "$ " }, tty: true, terminalSize: { cols: 80, rows: 24 }, label: "shell" };
+      const { id: processId } = await rpi.ok("process_spawn", { spec });
+      await rpi.ok("process_write", { processId, text: "stty size\n" });
+      await outputWith(rpi, from, "24 80");
+      await rpi.ok("process_resize", { processId, cols: 100, rows: 30 });
+      await rpi.ok("process_write", { processId, text: "stty size\n" });
+      await outputWith(rpi, from, "30 100");
+      await rpi.ok("process_keys", { processId, keys: ["CTRL_D"] });
+      const { process: ended } = await rpi.event("process_exited", { from });
+      return faults({ [`the shell should have ended with 0, not ${ended.exitCode}`]: ended.exitCode === 0 });
+    },
+  },
 ];
+
+/** Waits until the output of processes, taken together, holds these words. */
+async function outputWith(rpi: Rpi, from: number, words: string): Promise<void> {
+  let output = "";
+  const hasCome = ({ type, dataBase64 }: WireRecord) => type === "process_output" && (output += Buffer.from(dataBase64, "base64").toString()).includes(words);
+  await rpi.event(hasCome, { from, what: `“${words}” from the process` });
+}
 
 /** The words of what does not hold. */
 function faults(claims: Record<string, boolean>): string[] {

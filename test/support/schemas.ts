@@ -9,7 +9,7 @@ const loaded = new Map<string, Promise<Schemas>>();
 
 /** What `rpi schema` says of every record, asked of the binary in hand and checked by a validator that is not ours. */
 export class Schemas {
-  #ajv = new Ajv2020({ strict: false, allErrors: false });
+  #ajv = new Ajv2020({ strict: false, validateFormats: false });
   #branches = new Map<string, string>();
   #compiled = new Map<string, ValidateFunction>();
 
