@@ -32,22 +32,33 @@ export const childRows: Row[] = [
     name: "process-output",
     isForPi: false,
     async measure(target) {
-      const seconds = 10;
+      const seconds = Number(process.env["BENCH_SECONDS"] ?? 10);
       await using client = await target.ready();
-      const before = client.memory().rssBytes;
       // 50 MB a second as near as a shell can say it: bursts of 5 MB, ten times a second.
       const burst = `yes 0123456789012345678901234567890123456789 | head -c ${BURST / 10}`;
-      const script = `for i in $(seq ${seconds * 10}); do ${burst}; sleep 0.07; done`;
-      await client.ask({ type: "process_spawn", spec: { argv: ["sh", "-c", script], cwd: target.sandbox.cwd } });
+      const script = `while :; do ${burst}; sleep 0.06; done`;
+      const spawned = await client.ask({ type: "process_spawn", spec: { argv: ["sh", "-c", script], cwd: target.sandbox.cwd } });
+      const processId: string = JSON.parse(spawned).data.id;
       const answers: number[] = [];
-      const until = performance.now() + seconds * 1000;
-      while (performance.now() < until) {
+      const memory: number[] = [];
+      const startedAt = performance.now();
+      while (performance.now() - startedAt < seconds * 1000) {
         answers.push(await timeMs(() => client.ask({ type: "get_state" })));
+        memory.push(client.memory().rssBytes);
         await Bun.sleep(10);
       }
+      const { outputCursor }: { outputCursor: number } = JSON.parse(await client.ask({ type: "process_describe", processId })).data;
+      const rate = outputCursor / MB / ((performance.now() - startedAt) / 1000);
+      const early = memory.slice(0, memory.length >> 2);
       return [
-        { what: "get_state beside a process with 50 MB/s of output, at its slowest", value: Math.max(...answers), unit: "ms", goal: 50, note: `median ${median(answers).toFixed(1)} ms` },
-        { what: "  memory that this adds at its highest", value: (client.memory().peakBytes - before) / MB, unit: "MB" },
+        {
+          what: "get_state beside a process that writes much, 99 of 100 within",
+          value: answers.sort((a, b) => a - b)[Math.floor(answers.length * 0.99)]!,
+          unit: "ms",
+          goal: 50,
+          note: `${rate.toFixed(0)} MB/s, median ${median(answers).toFixed(1)} ms, slowest ${Math.max(...answers).toFixed(0)} ms`,
+        },
+        { what: "  memory beyond that of the first quarter of the time", value: (Math.max(...memory) - Math.max(...early)) / MB, unit: "MB", note: `${(Math.max(...memory) / MB).toFixed(0)} MB in all` },
       ];
     },
   },
