@@ -125,8 +125,9 @@ export class Entries {
   }
 
   private asRead(node: EntryNode, parsed: unknown): Entry {
-    if ((parsed as Entry | null | undefined)?.type !== node.type) throw new Error(`Entry ${node.id} can no longer be read: another program has changed the session file`);
-    return this.asHeld(node, parsed as Entry);
+    const entry = parsed as Entry | null | undefined;
+    if (entry?.type !== node.type || (!node.isChanged && entry.id !== node.id)) throw new Error(`Entry ${node.id} can no longer be read: another program has changed the session file`);
+    return this.asHeld(node, entry);
   }
 
   private sourceFor(node: EntryNode): Source {

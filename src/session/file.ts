@@ -29,6 +29,8 @@ const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = fs.constants;
 export class SessionFile {
   /** The file ends with a line without its LF: what is written next begins with one. */
   isTorn = false;
+  /** Its folder may not know of it yet when the power goes. */
+  private isNew = false;
 
   private constructor(
     readonly path: string,
@@ -45,7 +47,9 @@ export class SessionFile {
       fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
       fd = fs.openSync(file, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600);
       // Whoever opens it from now on finds it empty or locked.
-      return new SessionFile(file, fd, lockFile(file), true);
+      const made = new SessionFile(file, fd, lockFile(file), true);
+      made.isNew = true;
+      return made;
     } catch (error) {
       if (fd !== undefined) discard(fd, file);
       throw SessionWriteError.of(file, error);
@@ -106,8 +110,16 @@ export class SessionFile {
     return start;
   }
 
+  /** What was appended survives a loss of power when this returns. Throws SessionWriteError. */
   sync(): void {
-    fs.fsyncSync(this.fd);
+    if (!this.isWritable) return;
+    try {
+      fs.fsyncSync(this.fd);
+      if (this.isNew && process.platform !== "win32") syncFolder(path.dirname(this.path));
+      this.isNew = false;
+    } catch (error) {
+      throw SessionWriteError.of(this.path, error);
+    }
   }
 
   close(): void {
@@ -157,6 +169,15 @@ function asRefusal(file: string, error: unknown): unknown {
   if (error instanceof Refusal || code === undefined) return error;
   if (code === "ENOENT" || code === "ENOTDIR") return new Refusal("not_found", `Session file not found: ${file}`);
   return new Refusal("unavailable", `Cannot read the session file ${file}: ${message}`);
+}
+
+function syncFolder(folder: string): void {
+  const fd = fs.openSync(folder, O_RDONLY);
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
 }
 
 function discard(fd: number, file: string): void {

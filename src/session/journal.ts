@@ -1,6 +1,6 @@
 import { Entries, type EntryNode } from "./entries.ts";
 import { SESSION_VERSION, type Entry, type SessionHeader } from "./entry.ts";
-import { SessionFile } from "./file.ts";
+import { SessionFile, SessionWriteError } from "./file.ts";
 import { Ledger } from "./ledger.ts";
 
 /** Entries that are not worth a file of their own: they are written with the first one that is. */
@@ -8,6 +8,8 @@ const HELD_BACK = new Set(["model_change", "thinking_level_change"]);
 
 /** All entries of a session and the file that they go to. */
 export class Journal {
+  private isClosed = false;
+
   constructor(
     readonly header: SessionHeader,
     /** Told before the file exists; undefined in memory. */
@@ -45,6 +47,7 @@ export class Journal {
   }
 
   close(): void {
+    this.isClosed = true;
     this.file?.close();
     this.file = undefined;
     this.entries.source = undefined;
@@ -52,6 +55,7 @@ export class Journal {
 
   /** Takes away a file that could not be made whole. */
   discard(): void {
+    this.isClosed = true;
     this.file?.discard();
     this.file = undefined;
     this.entries.source = undefined;
@@ -60,6 +64,7 @@ export class Journal {
   /** Writes entries and tells where their lines stand; undefined in memory. */
   private write(added: readonly Entry[]): Line[] | undefined {
     if (this.path === undefined) return undefined;
+    if (this.isClosed) throw new SessionWriteError(this.path, "EBADF", "the session has been closed");
     if (this.file) return this.append(this.file, added.map((entry) => this.lineOf(entry)));
     const heldBack = this.entries.nodes;
     const records = [this.header, ...heldBack.map((node) => this.entries.body(node)), ...added];

@@ -21,13 +21,22 @@ let libc: LibC | null | undefined;
 export function claimByFlock(file: string): Claim {
   libc ??= libc === null ? null : load();
   if (libc === null) return "impossible";
-  const fd = fs.openSync(file, fs.constants.O_RDONLY);
+  const fd = openAny(file);
   if (libc.flock(fd, LOCK_EX | LOCK_NB) === 0) return { release: () => fs.closeSync(fd) };
   const errno = libc.errno();
   const { ino } = fs.fstatSync(fd);
   fs.closeSync(fd);
   // What else it says (ENOLCK, ENOTSUP, …) is about the file system. Zero: the runtime has overwritten the word.
   return errno === HELD || errno === 0 ? { owner: ownerOf(file, ino) } : "impossible";
+}
+
+/** Some network file systems lock exclusively only what is opened for writing; folders and read-only files cannot be. */
+function openAny(file: string): number {
+  try {
+    return fs.openSync(file, fs.constants.O_RDWR);
+  } catch {
+    return fs.openSync(file, fs.constants.O_RDONLY);
+  }
 }
 
 /** flock is not among Node's calls. Loading the bridge to C takes about a millisecond, so not before it is needed. */

@@ -1,8 +1,7 @@
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
-import type { Entries } from "./entries.ts";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
-import type { Ledger } from "./ledger.ts";
+import { Journal } from "./journal.ts";
 import type { SessionFile } from "./file.ts";
 import { readLines } from "./lines.ts";
 import { Assembly } from "./repair.ts";
@@ -14,18 +13,17 @@ export interface Notice {
   message: string;
 }
 
-/** What a session file says. */
-export interface Loaded {
-  header: SessionHeader;
-  /** Of the file; `header.version` is ours. */
-  version: number;
-  entries: Entries;
-  ledger: Ledger;
-  notices: Notice[];
+/** Reads a session file, in bounded memory. Throws Refusal `invalid` for what is none, and closes it. */
+export async function load(opened: SessionFile): Promise<{ journal: Journal; notices: Notice[] }> {
+  try {
+    return await read(opened);
+  } catch (error) {
+    opened.close();
+    throw error;
+  }
 }
 
-/** Reads a session file. Memory stays bounded: of large entries and of very many only the places are kept. Throws Refusal `invalid`. */
-export async function load(opened: SessionFile): Promise<Loaded> {
+async function read(opened: SessionFile): Promise<{ journal: Journal; notices: Notice[] }> {
   const file = opened.path;
   const assembly = new Assembly();
   /** Offsets of damaged lines. */
@@ -47,10 +45,16 @@ export async function load(opened: SessionFile): Promise<Loaded> {
   assembly.finish();
   tellDamage(notices, file, bad, tornBytes);
   tellRepairs(notices, file, assembly);
-  if (!opened.isWritable) notices.push({ level: "warning", code: "session_read_only", message: `${file} may only be read: nothing new can be stored in it` });
-  else if (!opened.isLocked) notices.push({ level: "warning", code: "session_unlocked", message: `${file} could not be locked on this file system: nothing keeps a second process from writing it` });
   const version = typeof header.version === "number" ? header.version : 1;
-  return { header: asOurs(header), version, entries: assembly.entries, ledger: assembly.ledger, notices };
+  if (version > SESSION_VERSION) notices.push({ level: "warning", code: "session_newer", message: `${file} is of version ${version}, newer than this program knows: what it does not know is kept and ignored` });
+  return { journal: new Journal(asOurs(header), file, assembly.entries, assembly.ledger, version, opened), notices };
+}
+
+/** What cannot be done with a session that was opened to go on with it. */
+export function tellLimits({ path: file, isWritable, isLocked }: SessionFile): Notice[] {
+  if (!isWritable) return [{ level: "warning", code: "session_read_only", message: `${file} may only be read: nothing new can be stored in it` }];
+  if (!isLocked) return [{ level: "warning", code: "session_unlocked", message: `${file} could not be locked on this file system: nothing keeps a second process from writing it` }];
+  return [];
 }
 
 function asOurs(header: SessionHeader): SessionHeader {

@@ -33,6 +33,10 @@ export interface NewSession {
   now?: () => number;
 }
 
+export interface NewFork extends Omit<NewSession, "parentSession" | "atOnce"> {
+  leafId?: string | null;
+}
+
 /** Some entries in the order of the file. `hasMore`: the limit left out later ones. */
 export interface Page<Part> {
   entries: Part;
@@ -51,12 +55,13 @@ export class Session {
 
   private constructor(
     private readonly journal: Journal,
-    /** What was repaired or skipped while opening. */
+    /** What was repaired or skipped, or cannot be done. */
     readonly notices: readonly Notice[],
     private readonly now: () => number,
   ) {
     this.leaf = journal.entries.nodes.findLast(({ type }) => movesLeaf(type)) ?? null;
     this.state = stateAt(this.leaf, journal);
+    this.releaseHidden();
   }
 
   /** Throws Refusal `invalid` for an id that is none or is taken, and SessionWriteError when the file is due at once and cannot be made. */
@@ -78,40 +83,26 @@ export class Session {
    * Throws Refusal: `not_found`, `invalid` for what is no session, `busy` with the owner, `unavailable`.
    */
   static async open(file: string, now: () => number = Date.now): Promise<Session> {
-    return Session.load(SessionFile.open(path.resolve(file)), now);
+    const opened = SessionFile.open(path.resolve(file));
+    const { load, tellLimits } = await import("./open.ts");
+    const { journal, notices } = await load(opened);
+    return new Session(journal, [...notices, ...tellLimits(opened)], now);
   }
 
   /**
-   * A new session with the branch of another one down to `leafId` (null: nothing of it; default: its leaf). Its
-   * file, if it has one, is there when this returns. The source is only read: another process may have it open.
+   * A new session with the branch of another one, or of a file, down to `leafId` (null: nothing of it; default: its
+   * leaf). Its file, if it has one, is there when this returns. The source is only read: another process may have
+   * it open. `notices` tells what was repaired in a file.
    */
-  static async fork(source: Session | string, o: Omit<NewSession, "parentSession" | "atOnce"> & { leafId?: string | null }): Promise<Session> {
-    if (typeof source === "string") {
-      const peeked = await Session.load(SessionFile.peek(path.resolve(source)), Date.now);
-      try {
-        return await Session.fork(peeked, o);
-      } finally {
-        peeked.close();
-      }
-    }
-    const { leafId = source.leafId, ...created } = o;
-    const leaf = leafId === null ? null : source.journal.entries.get(leafId);
-    if (leaf === undefined) throw new Refusal("not_found", `Entry not found: ${leafId}`);
-    const { journal, now } = Session.create({ ...created, ...(source.file !== undefined && { parentSession: source.file }), atOnce: true });
-    fill(journal, source.journal, leaf);
-    return new Session(journal, [], now);
-  }
-
-  private static async load(file: SessionFile, now: () => number): Promise<Session> {
+  static async fork(source: Session | string, o: NewFork): Promise<Session> {
+    if (source instanceof Session) return source.copy(o, []);
+    const { load } = await import("./open.ts");
+    const { journal, notices } = await load(SessionFile.peek(path.resolve(source)));
+    const peeked = new Session(journal, notices, Date.now);
     try {
-      const { load } = await import("./open.ts");
-      const { header, version, entries, ledger, notices } = await load(file);
-      const session = new Session(new Journal(header, file.path, entries, ledger, version, file), notices, now);
-      session.releaseHidden();
-      return session;
-    } catch (error) {
-      file.close();
-      throw error;
+      return peeked.copy(o, notices);
+    } finally {
+      peeked.close();
     }
   }
 
@@ -273,6 +264,14 @@ export class Session {
   /** Gives the file free for others. Nothing can be appended or read back afterwards. */
   close(): void {
     this.journal.close();
+  }
+
+  private copy({ leafId = this.leafId, ...o }: NewFork, notices: readonly Notice[]): Session {
+    const leaf = leafId === null ? null : this.journal.entries.get(leafId);
+    if (leaf === undefined) throw new Refusal("not_found", `Entry not found: ${leafId}`);
+    const { journal, now } = Session.create({ ...o, ...(this.file !== undefined && { parentSession: this.file }), atOnce: true });
+    fill(journal, this.journal, leaf);
+    return new Session(journal, notices, now);
   }
 
   private page(since: string | undefined, limit: number | undefined): Page<EntryNode[]> {

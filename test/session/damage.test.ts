@@ -141,6 +141,11 @@ describe("the header", () => {
     expect(Session.open(path.join(box.dir, "none.jsonl"))).rejects.toThrow(new Refusal("not_found", `Session file not found: ${path.join(box.dir, "none.jsonl")}`));
   });
 
+  test("of a later version is told, and what is known of it is used", async () => {
+    put(file, talk(["q", "a"], { version: 4, extra: true }));
+    expect(await continued()).toMatchObject({ shown: ["q", "a"], codes: ["session_newer"], again: ["q", "a", "more"] });
+  });
+
   test("that is damaged is made up for by the name of the file", async () => {
     file = path.join(box.dir, "2025-06-01T10-00-00-123Z_my-id.jsonl");
     put(file, ['{"type":"sess', ...talk(["q", "a"]).slice(1)]);

@@ -119,10 +119,10 @@ describe("a clone", () => {
     expect([textsOf(again.messages()), again.notices]).toEqual([["S", "two"], []]);
   });
 
-  test("of a damaged file is a sound one", async () => {
+  test("of a damaged file is a sound one, and tells of the damage", async () => {
     await source([...talk(["one", "1"]), "{bad", message(idOf(1), idOf(2), user("doubled")), message("0000000b", "deadbeef", user("orphan")), message("0000000c", "0000000b", assistant("leaf"))]);
     const made = await fork(file);
-    expect(textsOf(made.messages())).toEqual(["orphan", "leaf"]);
+    expect([textsOf(made.messages()), made.notices.map(({ code }) => code)]).toEqual([["orphan", "leaf"], ["session_bad_lines", "session_repaired"]]);
     made.close();
     const again = await Session.open(made.file!);
     open.push(again);

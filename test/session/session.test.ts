@@ -84,6 +84,28 @@ describe("the file", () => {
     again.close();
   });
 
+  test("takes nothing more once the session is closed, and is not made then", () => {
+    const begun = create({ atOnce: true });
+    const unbegun = create();
+    for (const session of [begun, unbegun]) {
+      session.close();
+      expect(() => session.append({ type: "message", message: user("late") })).toThrow("the session has been closed");
+      expect(session.messages()).toEqual([]);
+    }
+    expect([recordsOf(begun.file!).length, fs.existsSync(unbegun.file!)]).toEqual([1, false]);
+  });
+
+  test("is not touched by what cannot be written as JSON", () => {
+    const session = create({ atOnce: true });
+    const data: Record<string, unknown> = {};
+    data["self"] = data;
+    expect(() => session.append({ type: "custom", customType: "x", data })).toThrow(TypeError);
+    session.append({ type: "custom", customType: "x", data: "\ud800" });
+    expect(recordsOf(session.file!).map(({ type }) => type)).toEqual(["session", "custom"]);
+    session.sync();
+    session.close();
+  });
+
   test("that has been deleted is not made again without its beginning", () => {
     const session = create({ atOnce: true });
     fs.rmSync(session.file!);
