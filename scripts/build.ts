@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { recordProfile } from "./profile.ts";
+import { withProfile } from "./profile.ts";
 
 export const root = path.dirname(import.meta.dir);
 const dist = path.join(root, "dist");
@@ -55,8 +55,9 @@ export async function ensureBuilt({ force = false } = {}): Promise<string> {
   const sources = hashOfSources();
   if (!force && isUpToDate(sources)) return binary;
   await compile({ outfile: binary });
-  const bytecodeOrder = await recordProfile(binary);
-  if (bytecodeOrder) await compile({ outfile: binary, bytecodeOrder });
+  await withProfile(binary, async (bytecodeOrder) => {
+    if (bytecodeOrder) await compile({ outfile: binary, bytecodeOrder });
+  });
   writeFileSync(stampFile, JSON.stringify({ sources, binary: identity(binary) }));
   return binary;
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync, readSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { compile, ensureBuilt, root } from "./build.ts";
-import { recordProfile } from "./profile.ts";
+import { withProfile } from "./profile.ts";
 
 interface Release {
   target: Bun.Build.CompileTarget;
@@ -29,16 +29,17 @@ export async function buildReleases(): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   // Functions are told by their syntax, so the profile of this machine's binary serves every platform.
-  const bytecodeOrder = await recordProfile(await ensureBuilt());
   const sums: string[] = [];
-  for (const { target, file, format, machine } of RELEASES) {
-    const outfile = path.join(folder, file);
-    await compile({ outfile, target, ...(bytecodeOrder && { bytecodeOrder }) });
-    const found = formatOf(outfile);
-    if (found !== `${format} ${machine}`) throw new Error(`${file} should be ${format} ${machine}, and is ${found}`);
-    sums.push(`${createHash("sha256").update(readFileSync(outfile)).digest("hex")}  ${file}`);
-    console.log(`${path.relative(process.cwd(), outfile)}  ${(statSync(outfile).size / 2 ** 20).toFixed(0)} MB  ${found}`);
-  }
+  await withProfile(await ensureBuilt(), async (bytecodeOrder) => {
+    for (const { target, file, format, machine } of RELEASES) {
+      const outfile = path.join(folder, file);
+      await compile({ outfile, target, ...(bytecodeOrder && { bytecodeOrder }) });
+      const found = formatOf(outfile);
+      if (found !== `${format} ${machine}`) throw new Error(`${file} should be ${format} ${machine}, and is ${found}`);
+      sums.push(`${createHash("sha256").update(readFileSync(outfile)).digest("hex")}  ${file}`);
+      console.log(`${path.relative(process.cwd(), outfile)}  ${(statSync(outfile).size / 2 ** 20).toFixed(0)} MB  ${found}`);
+    }
+  });
   writeFileSync(path.join(folder, "SHA256SUMS"), `${sums.join("\n")}\n`);
 }
 
