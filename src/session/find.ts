@@ -61,7 +61,7 @@ function idOf(file: string): string | undefined {
 const HEAD_BYTES = 64 * 1024;
 
 /** The header of a session file, if it is the first line and there. */
-export function headerOf(file: string): SessionHeader | undefined {
+function headerOf(file: string): SessionHeader | undefined {
   let fd: number | undefined;
   try {
     fd = fs.openSync(file, "r");
