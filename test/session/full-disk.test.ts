@@ -30,7 +30,8 @@ function smallDisk(): Disposable & { dir: string } | undefined {
     ? {
         dir,
         [Symbol.dispose]() {
-          Bun.spawnSync(["umount", dir]);
+          // Lazily: a test that failed may have left a file of it open.
+          Bun.spawnSync(["umount", "-l", dir]);
           fs.rmdirSync(dir);
         },
       }
