@@ -1,11 +1,14 @@
+import fs from "node:fs";
 import type { AppOptions } from "../app.ts";
 import { findSession, newestSession, sessionWithId } from "../session/find.ts";
+import type { Notice } from "../session/open.ts";
 import { Session } from "../session/session.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** The session that the flags ask for (protocol.md, section 1); contradictions were refused before. */
 export async function openFirst(configuration: Configuration, options: AppOptions): Promise<Session> {
   const session = await choose(configuration, options);
+  placeSession(session, options.cwd, configuration.notices, { isAsked: options.flags.cwd !== undefined });
   const name = options.flags.name?.replace(/[\r\n]+/g, " ").trim();
   try {
     if (name && name !== session.name) session.append({ type: "session_info", name });
@@ -14,6 +17,17 @@ export async function openFirst(configuration: Configuration, options: AppOption
     throw error;
   }
   return session;
+}
+
+/**
+ * A session is worked on in the folder it began in. When that is gone, or another one was asked for, it goes on in
+ * `folder`.
+ */
+export function placeSession(session: Session, folder: string, notices: Notice[], { isAsked = false } = {}): void {
+  if (session.cwd === folder) return;
+  const isGone = !fs.statSync(session.cwd || folder, { throwIfNoEntry: false })?.isDirectory();
+  if (isGone) notices.push({ level: "warning", code: "session_folder_gone", message: `The session's folder ${session.cwd} is not there any more; it goes on in ${folder}` });
+  if (isGone || isAsked || session.cwd === "") session.workIn(folder);
 }
 
 async function choose(configuration: Configuration, { flags, cwd }: AppOptions): Promise<Session> {

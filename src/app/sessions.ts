@@ -7,6 +7,7 @@ import { Refusal } from "../base/refusal.ts";
 import type { SessionSummary } from "../session/list.ts";
 import { Session } from "../session/session.ts";
 import type { Configuration } from "./configuration.ts";
+import { placeSession } from "./session-choice.ts";
 
 /** What the commands that replace a session answer. Nothing can veto one yet, so `cancelled` is false. */
 export interface Replaced {
@@ -41,6 +42,7 @@ export class Sessions {
     const file = path.resolve(current.cwd, sessionPath);
     // Ours already, and locked by us.
     const next = file === current.file && fs.existsSync(file) ? current : await Session.open(file);
+    placeSession(next, current.cwd, this.o.configuration.notices);
     return this.#replace(async () => next);
   }
 

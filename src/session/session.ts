@@ -49,6 +49,7 @@ export class Session {
   private leaf: EntryNode | null;
   private readonly state: BranchState;
   private items: ContextItem[] | undefined;
+  private place: string | undefined;
   private context: AgentMessage[] = [];
   /** Of messages, while they have not been made. */
   private count: number | undefined;
@@ -110,9 +111,14 @@ export class Session {
     return this.journal.header.id;
   }
 
-  /** Absolute; empty where a damaged file does not tell it. */
+  /** The folder to work in, absolute: that of the header (empty where a damaged file does not tell it), or the one that `workIn` gave. */
   get cwd(): string {
-    return this.journal.header.cwd;
+    return this.place ?? this.journal.header.cwd;
+  }
+
+  /** Goes on in another folder. The file keeps the one it began in. */
+  workIn(cwd: string): void {
+    this.place = cwd;
   }
 
   /** ISO 8601. */

@@ -1,0 +1,66 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import { start } from "../support/rpi.ts";
+import { Sandbox } from "../support/sandbox.ts";
+
+/** A session that was begun in a folder of its own; gives its file. */
+async function begun(sandbox: Sandbox, folder: string): Promise<string> {
+  mkdirSync(folder, { recursive: true });
+  await using rpi = await start({ sandbox, cwd: folder, turns: [[{ text: "hi" }]] });
+  await rpi.run("hello");
+  const { sessionFile } = await rpi.ok("get_state");
+  await rpi.finish();
+  return sessionFile;
+}
+
+test("a session is resumed in its own folder", async () => {
+  using sandbox = new Sandbox();
+  const folder = path.join(sandbox.dir, "elsewhere");
+  const file = await begun(sandbox, folder);
+  await using rpi = await start({ sandbox, args: ["--session", file] });
+  expect((await rpi.ok("get_state")).cwd).toBe(folder);
+  expect((await rpi.ok("bash", { command: "pwd" })).output).toBe(`${folder}\n`);
+});
+
+test("a folder that is gone is told, and the session goes on where rpi was started", async () => {
+  using sandbox = new Sandbox();
+  const folder = path.join(sandbox.dir, "gone");
+  const file = await begun(sandbox, folder);
+  rmSync(folder, { recursive: true });
+  await using rpi = await start({ sandbox, args: ["--session", file] });
+  expect((await rpi.ok("get_state")).cwd).toBe(sandbox.cwd);
+  expect(rpi.events("notice")).toEqual([{ type: "notice", level: "warning", code: "session_folder_gone", message: expect.stringContaining(folder) }]);
+  expect((await rpi.ok("bash", { command: "pwd" })).output).toBe(`${sandbox.cwd}\n`);
+  // The same by a command.
+  await rpi.ok("new_session");
+  const from = rpi.mark();
+  await rpi.ok("switch_session", { sessionPath: file });
+  expect(rpi.events("notice", from).map((notice) => notice["code"])).toEqual(["session_folder_gone"]);
+  expect(rpi.events("session_started", from).map((record) => record["data"].cwd)).toEqual([sandbox.cwd]);
+});
+
+test("-C wins over the session's folder", async () => {
+  using sandbox = new Sandbox();
+  const file = await begun(sandbox, path.join(sandbox.dir, "first"));
+  const other = path.join(sandbox.dir, "second");
+  mkdirSync(other);
+  await using rpi = await start({ sandbox, args: ["--session", file, "-C", other] });
+  expect((await rpi.ok("get_state")).cwd).toBe(other);
+});
+
+test("a session that is taken up again has its model, its level and its queue", async () => {
+  const models = [{ id: "plain" }, { id: "deep", reasoning: true }];
+  await using rpi = await start({ model: "mine/plain", agentFiles: { "models.json": { providers: { mine: { baseUrl: "http://127.0.0.1:9/v1", api: "openai-completions", models } } } } });
+  await rpi.ok("set_model", { provider: "mine", modelId: "deep" });
+  await rpi.ok("set_thinking_level", { level: "low" });
+  await rpi.ok("steer", { message: "later" });
+  const { sessionFile } = await rpi.ok("get_state");
+  await rpi.ok("new_session");
+  await rpi.ok("set_model", { provider: "mine", modelId: "plain" });
+  expect(await rpi.ok("get_state")).toMatchObject({ thinkingLevel: "off", pendingMessageCount: 0 });
+  const from = rpi.mark();
+  await rpi.ok("switch_session", { sessionPath: sessionFile });
+  expect(rpi.records.slice(from).map((record) => record.type)).toEqual(["session_started", "queue_update", "response"]);
+  expect(await rpi.ok("get_state")).toMatchObject({ model: { id: "deep" }, thinkingLevel: "low", pendingMessageCount: 1 });
+});
