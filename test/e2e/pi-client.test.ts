@@ -1,13 +1,15 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import path from "node:path";
 import { RpcClient } from "../../node_modules/@earendil-works/pi-coding-agent/dist/modes/rpc/rpc-client.js";
+import { leftovers } from "../support/leftovers.ts";
 import { type FauxStep, binary } from "../support/rpi.ts";
 import { Sandbox } from "../support/sandbox.ts";
 
 // The client of another program, as its users run it: `node <cliPath> --mode rpc …`, a SIGKILL one second after SIGTERM.
 const cliPath = path.join(import.meta.dir, "../../scripts/rpi.mjs");
+const onNode = test.skipIf(!Bun.which("node"));
 let sandbox: Sandbox;
-let client: RpcClient;
+let client: RpcClient | undefined;
 
 beforeEach(async () => {
   await binary();
@@ -15,20 +17,21 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await client.stop();
+  await client?.stop();
   sandbox[Symbol.dispose]();
 });
 
 async function connect({ turns, args = [] }: { turns?: FauxStep[][]; args?: string[] } = {}): Promise<RpcClient> {
   const script = turns ? ["--faux-script", sandbox.writeScript(turns)] : [];
-  client = new RpcClient({ cliPath, cwd: sandbox.cwd, env: sandbox.env(), model: "faux/faux-1", args: [...script, ...args] });
-  await client.start();
-  return client;
+  const pi = new RpcClient({ cliPath, cwd: sandbox.cwd, env: sandbox.env(), model: "faux/faux-1", args: [...script, ...args] });
+  client = pi;
+  await pi.start();
+  return pi;
 }
 
 const slowly = (words: number): FauxStep[] => Array.from({ length: words }, (_, n) => [{ text: `word ${n} ` }, { delayMs: 20 }]).flat();
 
-test("pi's client prompts and is told every event up to the settled run", async () => {
+onNode("pi's client prompts and is told every event up to the settled run", async () => {
   sandbox.write("note.txt", "milk\n");
   const pi = await connect({
     turns: [[{ text: "Let me look." }, { toolCall: { name: "read", arguments: { path: "note.txt" } } }], [{ text: "It says milk." }]],
@@ -58,7 +61,7 @@ test("pi's client prompts and is told every event up to the settled run", async 
   expect((await pi.getMessages()).map((message) => message.role)).toEqual(["user", "assistant", "toolResult", "assistant"]);
 });
 
-test("pi's client aborts a run, which keeps what had been said", async () => {
+onNode("pi's client aborts a run, which keeps what had been said", async () => {
   const pi = await connect({ turns: [slowly(1000)] });
   const settled = pi.collectEvents();
   const spoken = new Promise<void>((resolve) => pi.onEvent((event) => event.type === "message_update" && resolve()));
@@ -71,14 +74,14 @@ test("pi's client aborts a run, which keeps what had been said", async () => {
   expect((await pi.getMessages()).at(-1)).toMatchObject({ role: "assistant", stopReason: "aborted" });
 });
 
-test("pi's client runs bash, and the model is sent it with the next prompt", async () => {
+onNode("pi's client runs bash, and the model is sent it with the next prompt", async () => {
   const pi = await connect({ turns: [[{ text: "Seen." }]] });
   expect(await pi.bash("echo one; echo two >&2; exit 3")).toMatchObject({ output: "one\ntwo\n", exitCode: 3, cancelled: false, truncated: false });
   await pi.promptAndWait("What happened?");
   expect((await pi.getMessages()).map((message) => message.role)).toEqual(["bashExecution", "user", "assistant"]);
 });
 
-test("pi's client stops a bash command", async () => {
+onNode("pi's client stops a bash command", async () => {
   const pi = await connect();
   const started = new Promise<void>((resolve) => pi.onEvent((event) => (event.type as string) === "bash_execution_update" && resolve()));
   const result = pi.bash("echo here; sleep 37");
@@ -89,7 +92,7 @@ test("pi's client stops a bash command", async () => {
   expect(exitCode ?? null).toBeNull();
 });
 
-test("pi's client reads and changes state", async () => {
+onNode("pi's client reads and changes state", async () => {
   const pi = await connect();
   const state = await pi.getState();
   expect(state).toMatchObject({
@@ -111,7 +114,7 @@ test("pi's client reads and changes state", async () => {
   expect(await pi.getCommands()).toEqual([]);
 });
 
-test("pi's client sets modes, levels and switches", async () => {
+onNode("pi's client sets modes, levels and switches", async () => {
   const pi = await connect();
   expect(await pi.setModel("faux", "faux-1")).toMatchObject({ provider: "faux", id: "faux-1" });
   await expect(pi.setModel("faux", "gone")).rejects.toThrow("Model not found: faux/gone");
@@ -127,7 +130,7 @@ test("pi's client sets modes, levels and switches", async () => {
   expect(await pi.getState()).toMatchObject({ steeringMode: "all", followUpMode: "all", autoCompactionEnabled: false });
 });
 
-test("pi's client steers a run, adds a follow-up and takes both back", async () => {
+onNode("pi's client steers a run, adds a follow-up and takes both back", async () => {
   const pi = await connect({ turns: [slowly(1000), [{ text: "second" }]] });
   await pi.prompt("Count.");
   expect(await pi.steer("Stop at ten.")).toBe("queued");
@@ -139,7 +142,7 @@ test("pi's client steers a run, adds a follow-up and takes both back", async () 
   expect(await pi.getState()).toMatchObject({ isStreaming: false, pendingMessageCount: 1 });
 });
 
-test("pi's client walks through sessions: fork, clone, entries, tree, switch, statistics", async () => {
+onNode("pi's client walks through sessions: fork, clone, entries, tree, switch, statistics", async () => {
   const pi = await connect({ turns: [[{ text: "First." }], [{ text: "Second." }]] });
   await pi.promptAndWait("one");
   await pi.promptAndWait("two");
@@ -158,7 +161,7 @@ test("pi's client walks through sessions: fork, clone, entries, tree, switch, st
   expect(await pi.getSessionStats()).toMatchObject({ userMessages: 2, assistantMessages: 2, toolCalls: 0, totalMessages: 4 });
 });
 
-test("pi's client stops rpi with SIGTERM in the middle of a tool, and nothing is left running", async () => {
+onNode("pi's client stops rpi with SIGTERM in the middle of a tool, and nothing is left running", async () => {
   const pi = await connect({ turns: [[{ toolCall: { name: "bash", arguments: { command: "sleep 36" } } }]] });
   const inTool = new Promise<void>((resolve) => pi.onEvent((event) => event.type === "tool_execution_start" && resolve()));
   await pi.prompt("Wait.");
@@ -166,6 +169,18 @@ test("pi's client stops rpi with SIGTERM in the middle of a tool, and nothing is
   const startedAt = performance.now();
   await pi.stop();
   expect(performance.now() - startedAt).toBeLessThan(1000);
-  const { leftovers } = await import("../support/leftovers.ts");
   expect(leftovers(sandbox.dir)).toEqual([]);
+});
+
+onNode("pi's client compacts a session, which answers with the summary", async () => {
+  sandbox.writeAgent("settings.json", { compaction: { keepRecentTokens: 100 } });
+  const long = "word ".repeat(400);
+  const pi = await connect({ turns: [[{ text: long }], [{ text: long }], [{ text: "A summary." }]] });
+  await expect(pi.compact()).rejects.toThrow("Nothing to compact");
+  await pi.promptAndWait("one");
+  await pi.promptAndWait("two");
+  const result = await pi.compact("Keep it short.");
+  expect(result.summary).toContain("A summary.");
+  expect(result.tokensBefore).toBeGreaterThan(500);
+  expect((await pi.getMessages())[0]).toMatchObject({ role: "compactionSummary" });
 });
