@@ -1,4 +1,6 @@
 // npm run bench [-- <row> …]: what rpi costs, beside what it is measured against. PI_BIN="node …/cli.js" adds pi's numbers.
+import { existsSync } from "node:fs";
+import path from "node:path";
 import pc from "picocolors";
 import { childRows } from "./bench/child-rows.ts";
 import type { Measured, Row } from "./bench/row.ts";
@@ -16,7 +18,8 @@ if (unknown.length > 0) {
 }
 
 await using rpi = await Target.make("rpi", [await ensureBuilt()]);
-const words = process.env["PI_BIN"]?.split(" ").filter(Boolean);
+// It is started in another folder, so what is a file here is named in full.
+const words = process.env["PI_BIN"]?.split(" ").filter(Boolean).map((word) => (existsSync(word) ? path.resolve(word) : word));
 await using pi = words ? await Target.make("pi", words) : null;
 
 let failed = 0;
