@@ -8,27 +8,35 @@ export interface OutputPiece {
 }
 
 const EVERY_MS = 25;
+/** Nothing came for so long: what comes now is somebody's answer, such as the echo of a key, and no stream. */
+const QUIET_MS = 4;
 const PIECE_BYTES = 64 * 1024;
 
-/** Tells of what comes into a ring: gathered for a moment, never more at once than a piece. */
+/** Tells of what comes into a ring: at once after a quiet moment, else gathered for a while; never more at once than a piece. */
 export class OutputEvents {
   readonly #ring: ByteRing;
   readonly #pieceBytes: number;
   readonly #emit: (piece: OutputPiece) => void;
   readonly #isPressed: () => boolean;
+  readonly #now: () => number;
   #told = 0;
+  #pushedAt = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** While `isPressed` nothing is told, and what the ring has moved past by then is a gap between the cursors. */
-  constructor(o: { ring: ByteRing; maxBytes: number; emit: (piece: OutputPiece) => void; isPressed: () => boolean }) {
+  constructor(o: { ring: ByteRing; maxBytes: number; emit: (piece: OutputPiece) => void; isPressed: () => boolean; now?: () => number }) {
     this.#ring = o.ring;
     this.#pieceBytes = Math.min(PIECE_BYTES, o.maxBytes);
     this.#emit = o.emit;
     this.#isPressed = o.isPressed;
+    this.#now = o.now ?? (() => performance.now());
   }
 
   /** Puts bytes into the ring and tells of them, now or soon. */
   push(bytes: Uint8Array): void {
+    const now = this.#now();
+    const wasQuiet = now - this.#pushedAt >= QUIET_MS;
+    this.#pushedAt = now;
     for (let at = 0; at < bytes.length; ) {
       const untold = this.#ring.end - this.#told;
       // Not beyond a full piece, or a small ring would lose what could have been told.
@@ -37,7 +45,8 @@ export class OutputEvents {
       at += size;
       if (this.#ring.end - this.#told >= this.#pieceBytes) this.#flush();
     }
-    if (this.#told < this.#ring.end) this.#flushSoon();
+    if (wasQuiet) this.#flush();
+    else if (this.#told < this.#ring.end) this.#flushSoon();
   }
 
   /** Tells what has not been told, for the last time. */
