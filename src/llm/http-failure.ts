@@ -54,12 +54,13 @@ function classify({ status, headers, words, message, body, retryAfterMs: known }
 function kindOf(status: number | undefined, words: string[], text: string, saysWhen: boolean): FailureKind {
   const byWord = kindOfWords(words);
   if (byWord === "overflow" || (status !== 429 && byWord !== "rate_limit" && saysOverflow(text))) return "overflow";
+  // Some ask for money and name the end of the wait: that one can be waited for, whatever the words.
+  if (status === 402) return saysWhen ? "rate_limit" : "quota";
   // "Billing" beside a wait of seconds is a limit per minute (Gemini's 429).
   if (QUOTA.test(text) && !(status === 429 && saysWhen && byWord !== "quota")) return "quota";
   if (byWord) return byWord;
   if (status === undefined) return OVERLOADED.test(text) ? "overloaded" : saysTraffic(text) ? "rate_limit" : "server";
   if (status === 401 || status === 403) return "auth";
-  if (status === 402) return saysWhen ? "rate_limit" : "quota";
   if (status === 408) return "timeout";
   if (status === 409) return "server";
   if (status === 413) return "overflow";

@@ -5,10 +5,13 @@ import { ToolCallIds } from "./tool-call-ids.ts";
 
 const NO_RESULT = "No result: the call was interrupted before it ended.";
 const NO_OUTPUT = "(no output)";
+/** What no api takes in the name of a tool; a model may have made up any. */
+const NOT_IN_NAMES = /[^a-zA-Z0-9_-]/g;
+const MAX_NAME = 64;
 
 /**
  * The request as any api takes it; the transcript stays as it is. Every call has exactly one result right behind it,
- * ids are unique and fit the api, nothing is empty, answers that failed are left out, thinking and signatures of
+ * ids are unique, they and the names of tools fit the api, nothing is empty, answers that failed are left out, thinking and signatures of
  * another model are not passed off as this one's, and images the model cannot take are told in words.
  */
 export function repair(request: ModelRequest, spec: ModelSpec): ModelRequest {
@@ -23,7 +26,7 @@ export function repair(request: ModelRequest, spec: ModelSpec): ModelRequest {
     const content = assistantContent(message, spec);
     if (content.length === 0) continue;
     const calls = content.filter((block) => block.type === "toolCall");
-    const sent = calls.map((call): ToolCall => ({ ...call, id: ids.next(call.id) }));
+    const sent = calls.map((call): ToolCall => ({ ...call, id: ids.next(call.id), name: fittingName(call.name) }));
     messages.push({ ...message, content: content.map((block) => (block.type === "toolCall" ? sent[calls.indexOf(block)]! : block)) });
     if (calls.length) messages.push(...resultsOf(calls, sent, message, resultsUntilNextAnswer(source, at + 1), spec));
   }
@@ -79,13 +82,17 @@ function resultsUntilNextAnswer(messages: readonly Message[], from: number): Map
 function resultsOf(calls: readonly ToolCall[], sent: readonly ToolCall[], message: AssistantMessage, results: Map<string, ToolResultMessage[]>, spec: ModelSpec): ToolResultMessage[] {
   return calls.map((call, index) => {
     const result = results.get(call.id)?.shift();
-    const toolCallId = sent[index]!.id;
+    const { id: toolCallId, name: toolName } = sent[index]!;
     if (!result) {
-      return { role: "toolResult", toolCallId, toolName: call.name, content: [{ type: "text", text: NO_RESULT }], isError: true, timestamp: message.timestamp };
+      return { role: "toolResult", toolCallId, toolName, content: [{ type: "text", text: NO_RESULT }], isError: true, timestamp: message.timestamp };
     }
     const content = sendable(result.content, spec);
-    return { ...result, toolCallId, content: content.length ? content : [{ type: "text", text: NO_OUTPUT }] };
+    return { ...result, toolCallId, toolName, content: content.length ? content : [{ type: "text", text: NO_OUTPUT }] };
   });
+}
+
+function fittingName(name: string): string {
+  return name.replace(NOT_IN_NAMES, "_").slice(0, MAX_NAME) || "unknown";
 }
 
 /** Without empty texts, and with words in the place of images that cannot be sent. */

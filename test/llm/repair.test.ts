@@ -75,6 +75,14 @@ describe("Ids fit the api, and are the same every time", () => {
   });
 });
 
+test("Names of tools that a model made up fit every api, in calls and results alike", () => {
+  const names = ["functions.bash<|channel|>", "é", "", "x".repeat(80)];
+  const sent = repaired([said(OPENAI, names.map((name, at) => call(`c${at}`, {}, name))), result("c0", "no such tool", { toolName: names[0]! })]);
+  const fitting = ["functions_bash__channel__", "_", "unknown", "x".repeat(64)];
+  expect((sent[0] as AssistantMessage).content.map((block) => (block as { name?: string }).name)).toEqual(fitting);
+  expect(sent.slice(1).map((message) => (message as { toolName?: string }).toolName)).toEqual(fitting);
+});
+
 describe("Answers that are no answers are left out", () => {
   test("failed ones, with the results of their calls", () => {
     expect(repaired([user("hi"), said(OPENAI, [text("half"), call("a")], { stopReason: "error" }), result("a"), user("again")])).toEqual([user("hi"), user("again")]);
