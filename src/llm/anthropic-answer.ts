@@ -28,7 +28,7 @@ export class AnthropicAnswer {
     this.#builder = builder;
   }
 
-  take(data: string): boolean | "end" {
+  take(data: string): boolean | "whole" | "end" {
     // Compatible servers may end their stream in OpenAI's way.
     const event = data.startsWith("[DONE]") ? {} : eventJson(data);
     switch (event.type) {
@@ -45,7 +45,7 @@ export class AnthropicAnswer {
       case "message_delta":
         this.#reason(event.delta ?? {});
         this.#usage(event.usage);
-        return true;
+        return this.#stopReason === undefined || "whole";
       case "message_stop":
         this.#isDone = true;
         return "end";

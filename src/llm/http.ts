@@ -23,7 +23,8 @@ export interface EventRequest {
 /**
  * Posts JSON and gives each event of the answer to `onEvent`, in order, until the body ends. Proxies and CA files
  * are Bun's own variables (HTTP_PROXY, HTTPS_PROXY, NO_PROXY, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE). Throws
- * RequestFailed, or the signal's reason at once when it aborts; either way the connection is closed.
+ * RequestFailed, or the signal's reason at once when it aborts; either way the connection is closed. Behind the last
+ * content nothing fails any more: how the connection ends is no matter then.
  */
 export async function postForEvents(request: EventRequest, options: StreamOptions, onEvent: OnEvent): Promise<void> {
   const { signal, timeouts } = options;
@@ -36,7 +37,13 @@ export async function postForEvents(request: EventRequest, options: StreamOption
   signal.addEventListener("abort", abort, { once: true });
   const watch = new Watch(timeouts, new URL(request.url).host, () => isReachable(request.url, Math.min(timeouts.connectMs, PROBE_MS)), (why) => controller.abort(why));
   let hasBegun = false;
+  let isWhole = false;
   let rest: Rest | undefined;
+  const take: OnEvent = (data, event) => {
+    const told = onEvent(data, event);
+    if (told) isWhole = told === "whole";
+    return told;
+  };
   try {
     const response = await untilAborted(send(request, controller.signal), controller.signal);
     watch.responded();
@@ -45,9 +52,10 @@ export async function postForEvents(request: EventRequest, options: StreamOption
       watch.stop();
       throw new RequestFailed(failureOfResponse(response.status, response.headers, await errorBody(response, controller, Math.min(ERROR_BODY_MS, timeouts.idleMs || ERROR_BODY_MS)), request.url));
     }
-    rest = await readEvents(response, { watch, signal: controller.signal, ready: options.ready, onEvent, onWhole: (text) => whole(text, onEvent) });
+    rest = await readEvents(response, { watch, signal: controller.signal, ready: options.ready, onEvent: take, onWhole: (text) => whole(text, take) });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
+    if (isWhole && !(error instanceof RequestFailed && error.failure.kind !== "timeout")) return;
     throw networkFailure(controller.signal.aborted && !(error instanceof RequestFailed) ? controller.signal.reason : error, request.url, hasBegun);
   } finally {
     watch.stop();

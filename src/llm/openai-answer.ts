@@ -46,7 +46,7 @@ export class OpenAIAnswer {
     this.#tags = new ThinkTags(builder);
   }
 
-  take(data: string): boolean | "end" {
+  take(data: string): boolean | "whole" | "end" {
     if (data.startsWith("[DONE]")) {
       this.#isDone = true;
       return "end";
@@ -60,15 +60,16 @@ export class OpenAIAnswer {
     const choice = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     const usage = chunk.usage ?? choice?.usage;
     if (usage) this.#takeUsage(usage);
-    if (!choice) return Boolean(usage);
+    const isWhole = () => this.#finish !== undefined && "whole";
+    if (!choice) return isWhole() || Boolean(usage);
     // A server that does not stream sends the whole message at once.
     const delta = choice.delta ?? choice.message;
     const hasContent = delta ? this.#takeDelta(delta) : false;
     if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
       this.#finish = choice.finish_reason;
-      return true;
+      return "whole";
     }
-    return hasContent || Boolean(usage);
+    return hasContent || isWhole() || Boolean(usage);
   }
 
   /** The stream has ended: ends the blocks and gives the answer its reason. Throws when it was cut off. */

@@ -4,9 +4,10 @@ import type { Watch } from "./watch.ts";
 
 /**
  * Takes one event's data and name. True when it was content: something the model said, not a sign of life;
- * "end" when nothing more will come, though the server may leave the connection open.
+ * "whole" when the model has said all and only counts may follow; "end" when nothing more will come. Either way the
+ * server may leave the connection open.
  */
-export type OnEvent = (data: string, event: string | undefined) => boolean | "end";
+export type OnEvent = (data: string, event: string | undefined) => boolean | "whole" | "end";
 
 /** A body of which only the end of the transfer is to come. */
 export interface Rest {
@@ -33,12 +34,16 @@ export async function readEvents(response: Response, { watch, signal, ready, onE
   const decoder = new TextDecoder();
   let hasContent = false;
   let hasEnded = false;
+  let isWhole = false;
   const parser = createParser({
     onEvent: ({ data, event }) => {
       if (hasEnded) return;
       const told = onEvent(data, event);
       if (told === "end") hasEnded = true;
-      else if (told) hasContent = true;
+      else if (told) {
+        hasContent = true;
+        isWhole = told === "whole";
+      }
     },
   });
   let isStream: boolean | undefined;
@@ -56,7 +61,7 @@ export async function readEvents(response: Response, { watch, signal, ready, onE
     if (isStream) parser.feed(text);
     else pieces.push(text);
     if (hasContent) {
-      watch.content();
+      watch.content(isWhole);
       hasContent = false;
     }
     if (hasEnded && !done) return reader;

@@ -1,6 +1,9 @@
 import { RequestFailed } from "./failure.ts";
 import type { Timeouts } from "./model.ts";
 
+/** How long counts are waited for behind a whole answer: some servers neither send them nor say that they are done. */
+const COUNTS_MS = 5000;
+
 /**
  * Gives a request up that stays silent: no connection, no first content, or a pause within the content. Keep-alives
  * are no content. A limit of 0 is none. Time in which nobody read (`pause` to `resume`) does not count.
@@ -12,6 +15,7 @@ export class Watch {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #connectTimer: ReturnType<typeof setTimeout> | undefined;
   #hasContent = false;
+  #isWhole = false;
   #isStopped = false;
   /** Since when the present wait lasts, pauses taken out. */
   #since = performance.now();
@@ -40,12 +44,13 @@ export class Watch {
     this.#connectTimer = undefined;
   }
 
-  /** Content has come. */
-  content(): void {
+  /** Content has come; `isWhole`: the last of it. */
+  content(isWhole: boolean): void {
     this.#since = performance.now();
-    if (this.#hasContent) return;
+    if (this.#hasContent && isWhole === this.#isWhole) return;
     this.#hasContent = true;
-    this.#arm(this.#timeouts.idleMs);
+    this.#isWhole = isWhole;
+    this.#arm(this.#limit);
   }
 
   pause(): void {
@@ -65,13 +70,19 @@ export class Watch {
     this.#isStopped = true;
   }
 
+  get #limit(): number {
+    const { firstEventMs, idleMs } = this.#timeouts;
+    if (!this.#hasContent) return firstEventMs;
+    return this.#isWhole && !(idleMs > 0 && idleMs < COUNTS_MS) ? COUNTS_MS : idleMs;
+  }
+
   #arm(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = ms > 0 ? setTimeout(() => this.#check(), ms) : undefined;
   }
 
   #check(): void {
-    const limit = this.#hasContent ? this.#timeouts.idleMs : this.#timeouts.firstEventMs;
+    const limit = this.#limit;
     const left = this.#pausedAt === undefined ? limit - (performance.now() - this.#since) : limit;
     if (left > 1) this.#arm(left);
     else if (this.#hasContent) this.#tell(`fell silent in the middle of its answer for ${seconds(limit)} (setting timeouts.idleMs).`);

@@ -43,6 +43,7 @@ describe("The wait that a server asks for is heard", () => {
     ["in parts of seconds", { status: 503, headers: { "retry-after": "0.5" } }, "overloaded", 500],
     ["in milliseconds", { status: 429, headers: { "retry-after-ms": "1500", "retry-after": "2" } }, "rate_limit", 1500],
     ["with 402", { status: 402, headers: { "retry-after": "7" } }, "rate_limit", 7000],
+    ["with 402, though it speaks of money", { status: 402, headers: { "retry-after": "7" }, body: json({ error: { message: "Payment required", code: "insufficient_quota" } }) }, "rate_limit", 7000],
     ["with 529", { status: 529, headers: { "retry-after": "9" } }, "overloaded", 9000],
     ["as a field of the body", { status: 429, body: json({ error: { message: "slow down", retry_after_seconds: 7 } }) }, "rate_limit", 7000],
     ["as a field in milliseconds", { status: 429, body: json({ error: { message: "slow down" }, retry_after_ms: 700 }) }, "rate_limit", 700],
@@ -123,6 +124,50 @@ describe("A silent server is given up", () => {
     server.script(async () => (await Bun.sleep(60), openai.answer("late")));
     expect(told(await ask(server.url, { timeouts: { connectMs: 10 } }))).toEqual({ content: [{ type: "text", text: "late" }], stopReason: "stop" });
   });
+});
+
+describe("An answer that is whole does not fail", () => {
+  const said: [api: string, body: string[]][] = [
+    ["openai-completions", [openai.text("all"), openai.finish("stop")]],
+    ["anthropic-messages", [anthropic.start(), ...anthropic.textBlock(0, "all"), anthropic.stop("end_turn")[0]!]],
+  ];
+  const all = { content: [{ type: "text", text: "all" }], stopReason: "stop" };
+  for (const [api, body] of said) {
+    test(`when the server then says nothing more and stays (${api})`, async () => {
+      server.script({ body, end: "hang" });
+      expect(told(await ask(server.url, { api, timeouts: { idleMs: 40 } }))).toEqual(all);
+      await server.last.left;
+      server.script(() => ({ body: concat(body, keepAlives(": ping\n\n", 5)) }));
+      expect(told(await ask(server.url, { api, timeouts: { idleMs: 40 } }))).toEqual(all);
+    });
+    test(`when the connection then breaks (${api})`, async () => {
+      const seen = Promise.withResolvers<void>();
+      server.script({ body: [body.join(""), seen.promise], end: "reset" });
+      expect(told(await ask(server.url, { api, onEvent: ({ type }) => type === "text_delta" && seen.resolve() }))).toEqual(all);
+    });
+  }
+  test("though its counts come late, or more of it", async () => {
+    async function* body() {
+      yield openai.finish("stop");
+      await Bun.sleep(30);
+      yield openai.text("more");
+      yield openai.finish("stop");
+      await Bun.sleep(30);
+      yield openai.usage({ prompt_tokens: 7, completion_tokens: 3 });
+    }
+    server.script(() => ({ body: body(), end: "hang" }));
+    const { message } = await ask(server.url, { timeouts: { idleMs: 60 } });
+    expect([message.content, message.usage.totalTokens]).toEqual([[{ type: "text", text: "more" }], 10]);
+  });
+  test("but an error that the server then tells is one", async () => {
+    server.script([openai.text("all"), openai.finish("stop"), openai.error({ message: "no", code: 400 })]);
+    expect((await ask(server.url)).failure).toMatchObject({ kind: "bad_request" });
+  });
+
+  async function* concat(first: string[], then: AsyncIterable<string>) {
+    yield* first;
+    yield* then;
+  }
 });
 
 test("A steady answer is never given up, however long it takes in all", async () => {
