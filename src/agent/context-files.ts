@@ -43,9 +43,9 @@ function contextFileIn(folder: string): { path: string; real: string } | undefin
     const file = path.join(folder, name);
     try {
       // A folder or a pipe of that name is none.
-      if (fs.statSync(file).isFile()) return { path: file, real: fs.realpathSync(file) };
+      if (fs.statSync(file, { throwIfNoEntry: false })?.isFile()) return { path: file, real: fs.realpathSync(file) };
     } catch {
-      // Not there, or in a folder that we may not look into: then it is not for us.
+      // In a folder that we may not look into: then it is not for us.
     }
   }
   return undefined;

@@ -96,8 +96,8 @@ export class RecordWriter {
   #schedule(): void {
     if (this.#pumping || this.#scheduled) return;
     this.#scheduled = true;
-    // A microtask: records of the same moment share one write, and none waits for a timer.
-    queueMicrotask(() => {
+    // Before the event loop waits for anything again: what one event gives rise to shares one write.
+    setImmediate(() => {
       this.#scheduled = false;
       void this.#pump();
     });

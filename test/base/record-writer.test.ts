@@ -44,7 +44,7 @@ test("records that follow one another are merged only while they wait", async ()
   const sink = new SlowSink(false);
   const writer = new RecordWriter(sink, () => {});
   writer.write("first");
-  await Promise.resolve();
+  await new Promise(setImmediate);
   for (const word of ["a", "b", "c"]) writer.writeWaiting(new Text("t", word));
   writer.write("between");
   writer.writeWaiting(new Text("t", "d"));
