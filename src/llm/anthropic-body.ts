@@ -21,7 +21,7 @@ export interface AnthropicBody {
 /** The body of a streamed request. `request` has been repaired. */
 export function anthropicBody(spec: ModelSpec, request: ModelRequest, compat: AnthropicCompat): AnthropicBody {
   const maxTokens = answerTokens(spec, request) ?? UNKNOWN_MAX_TOKENS;
-  const messages = anthropicMessages(request.messages, compat);
+  const messages = anthropicMessages(request.messages, compat, request.joinsUsers);
   const thinking = thinkingFields(spec, request.thinkingLevel, compat, maxTokens, messages);
   markCache(messages);
   return {

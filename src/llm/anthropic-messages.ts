@@ -15,14 +15,14 @@ export interface Sent {
 
 /**
  * The messages of a repaired request: the user's comes first and last, results come right behind their calls. The api
- * takes user messages in a row as one turn, so they stay as they were said.
+ * takes user messages in a row as one turn, so they stay as they were said, unless `joinsUsers`.
  */
-export function anthropicMessages(messages: readonly Message[], compat: AnthropicCompat): Sent[] {
+export function anthropicMessages(messages: readonly Message[], compat: AnthropicCompat, joinsUsers = false): Sent[] {
   const sent: Sent[] = [];
   const add = (role: Sent["role"], blocks: Block[]) => {
     if (blocks.length === 0) return;
     const last = sent.at(-1);
-    if (role === "assistant" && last?.role === role) last.content.push(...blocks);
+    if (last?.role === role && (joinsUsers || role === "assistant")) last.content.push(...blocks);
     else sent.push({ role, content: blocks });
   };
   for (let at = 0; at < messages.length; at += 1) {

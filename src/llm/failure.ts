@@ -1,3 +1,5 @@
+import type { Refused } from "./refused.ts";
+
 export type FailureKind =
   | "rate_limit" | "overloaded" | "server" | "network" | "timeout"
   | "auth" | "quota" | "overflow" | "bad_request" | "refusal";
@@ -11,6 +13,8 @@ export interface Failure {
   retryAfterMs?: number;
   /** The context window that an overflow refusal named, in tokens. */
   contextWindow?: number;
+  /** What the words say that it cannot take, though the request may hold none of it. */
+  refused?: Refused;
   message: string;
 }
 

@@ -1,5 +1,6 @@
 import type { Failure, FailureKind } from "./failure.ts";
 import { namedWindow, saysOverflow, saysTraffic } from "./overflow.ts";
+import { refusedBy } from "./refused.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
 /** Longer words of a server are cut: they are for people. */
@@ -40,6 +41,7 @@ function classify({ status, headers, words, message, body, retryAfterMs: known }
   const wait = known ?? retryAfterMs(headers, body);
   const kind = kindOf(status, words, text, wait !== undefined);
   const code = words.find((word) => word !== "error" && word !== "null");
+  const refused = kind === "bad_request" || kind === "server" ? refusedBy(status, text) : undefined;
   const window = kind === "overflow" ? namedWindow(body || text) : undefined;
   return {
     kind,
@@ -47,6 +49,7 @@ function classify({ status, headers, words, message, body, retryAfterMs: known }
     ...(code ? { code } : {}),
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
     ...(window === undefined ? {} : { contextWindow: window }),
+    ...(refused ? { refused } : {}),
     message: status === undefined || new RegExp(`\\b${status}\\b`).test(message) ? message : `${status} ${message}`,
   };
 }

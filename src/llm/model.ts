@@ -47,6 +47,8 @@ export interface ModelRequest {
   thinkingLevel: ThinkingLevel;
   /** An upper bound for the answer; default the model's own. */
   maxTokens?: number;
+  /** The server takes no two user messages in a row: they are sent as one. */
+  joinsUsers?: boolean;
   /** For prompt caches that take a key. */
   sessionId?: string;
 }

@@ -42,7 +42,8 @@ export function openaiBody(spec: ModelSpec, request: ModelRequest, compat: OpenA
   };
 }
 
-function sentMessages(spec: ModelSpec, request: ModelRequest, compat: OpenAICompat): Sent[] {
+function sentMessages(spec: ModelSpec, request: ModelRequest, given: OpenAICompat): Sent[] {
+  const compat = request.joinsUsers ? { ...given, requiresAlternatingRoles: true } : given;
   const messages: Sent[] = [];
   if (request.systemPrompt) {
     messages.push({ role: spec.model.reasoning && compat.supportsDeveloperRole ? "developer" : "system", content: request.systemPrompt });

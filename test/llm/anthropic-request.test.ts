@@ -83,6 +83,10 @@ describe("Messages", () => {
       { role: "user", content: [{ ...text("and?"), ...CACHE }] },
     ]);
   });
+  test("of the user in a row are one, results first, for a server that refuses them apart", async () => {
+    const joined = await messagesOf([user("a"), user("b"), said(SPEC, [call("c")]), result("c", "d"), user("e")], { request: { joinsUsers: true } });
+    expect(joined.map(({ role, content }: any) => [role, content.map((block: any) => block.text ?? block.type)])).toEqual([["user", ["a", "b"]], ["assistant", ["tool_use"]], ["user", ["tool_result", "e"]]]);
+  });
   test("hold images, those of failed results behind the results", async () => {
     const image = { type: "image", source: { type: "base64", media_type: "image/png", data: PNG.data } };
     const messages = await messagesOf([user([text("see"), PNG]), said(SPEC, [call("a"), call("b")]), result("a", [text("one"), PNG], { isError: true }), result("b", [PNG])], { model: { input: ["text", "image"] } });

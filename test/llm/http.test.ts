@@ -37,6 +37,24 @@ describe("A failed response is told by kind", () => {
   }
 });
 
+test("What a server refused of a request is told by its words", async () => {
+  const said: [status: number, message: string, refused: string | undefined][] = [
+    [400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes", "images"],
+    [400, "Could not process image", "images"],
+    [400, "You uploaded an unsupported image. Please make sure your image is valid.", "images"],
+    [400, "Failed to deserialize the JSON body: unknown variant `image_url`, expected `text`", "images"],
+    [404, "No endpoints found that support image input", "images"],
+    [500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj", "images"],
+    [500, "the image of the worker could not be pulled", undefined],
+    [400, "After the optional system message, conversation roles must alternate user/assistant/user/assistant/...", "roles_in_a_row"],
+    [500, "Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/...", "roles_in_a_row"],
+    [400, "messages: roles must alternate between \"user\" and \"assistant\", but found multiple \"user\" roles in a row", "roles_in_a_row"],
+    [400, "max_tokens is too large", undefined],
+    [429, "too many images per minute", undefined],
+  ];
+  for (const [status, message, refused] of said) expect([message, (await failureOf({ status, body: json({ error: { message } }) }))?.refused]).toEqual([message, refused as never]);
+});
+
 describe("The wait that a server asks for is heard", () => {
   const waits: [name: string, answer: Answer, kind: string, ms: number][] = [
     ["in seconds", { status: 429, headers: { "retry-after": "3" } }, "rate_limit", 3000],

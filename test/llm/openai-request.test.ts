@@ -60,7 +60,9 @@ describe("Messages", () => {
   test("of the user that follow each other stay apart, unless the server wants roles to alternate", async () => {
     const messages = [user("a"), user([text("b"), text("c")])];
     expect(await messagesOf(messages)).toEqual([{ role: "user", content: "a" }, { role: "user", content: [text("b"), text("c")] }]);
-    expect(await messagesOf(messages, { model: { compat: { requiresAlternatingRoles: true } } })).toEqual([{ role: "user", content: [text("a"), text("b"), text("c")] }]);
+    const joined = [{ role: "user", content: [text("a"), text("b"), text("c")] }];
+    expect(await messagesOf(messages, { model: { compat: { requiresAlternatingRoles: true } } })).toEqual(joined);
+    expect(await messagesOf(messages, { request: { joinsUsers: true } })).toEqual(joined);
     expect(await messagesOf([user([text("a")])])).toEqual([{ role: "user", content: "a" }]);
   });
   test("with images, those of results in a message of the user behind them all", async () => {
