@@ -1,4 +1,3 @@
-import { parseArgs } from "node:util";
 import { THINKING_LEVELS } from "../llm/model.ts";
 
 /**
@@ -81,7 +80,6 @@ export const flagGroups = {
 } as const satisfies Record<string, Record<string, Flag>>;
 
 const flags: Record<string, Flag> = Object.assign({}, ...Object.values(flagGroups));
-const byShort = new Map(Object.entries(flags).flatMap(([name, flag]) => (flag.short ? [[flag.short, name] as const] : [])));
 
 /** The flags that were given: a switch is true, a value its text, a repeatable one a list. */
 export interface Flags {
@@ -116,29 +114,30 @@ export function durationMs(text: string): number | undefined {
   return Number(match[1]) * unit;
 }
 
-/** Throws UsageError, whose text names the flag and what it needs. */
-export function parseCommandLine(argv: string[]): CommandLine {
-  const { tokens } = parseArgs({
-    args: argv.map(longForm),
-    options: Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { type: flag.value ? "string" as const : "boolean" as const, multiple: true }])),
-    strict: false,
-    allowPositionals: true,
-    tokens: true,
-  });
+/** Throws UsageError, whose text names the flag and what it needs. node:util's parseArgs would cost a tenth of the start. */
+export function parseCommandLine(argv: readonly string[]): CommandLine {
   const given: Record<string, unknown> = {};
   const words: string[] = [];
   const unknown: string[] = [];
-  for (const token of tokens) {
-    if (token.kind === "positional") words.push(token.value);
-    if (token.kind !== "option") continue;
-    const flag = Object.hasOwn(flags, token.name) ? flags[token.name] : undefined;
-    if (!flag) {
-      unknown.push(token.rawName);
-      continue;
+  for (let at = 0; at < argv.length; at += 1) {
+    const word = argv[at]!;
+    if (word === "--") {
+      words.push(...argv.slice(at + 1));
+      break;
     }
-    const value = flag.value ? valueOf(token, flag) : switchOf(token);
-    if (flag.many) given[token.name] = [...((given[token.name] as string[] | undefined) ?? []), value];
-    else given[token.name] = value;
+    const written = asFlag(word);
+    if (!written) words.push(word);
+    else if (written.name === undefined) unknown.push(written.dashed);
+    else {
+      const { name, inlineValue } = written;
+      const flag = flags[name]!;
+      if (!flag.value) given[name] = switchOf(name, inlineValue);
+      else {
+        const value = inlineValue === undefined ? nextValue(name, flag, argv[++at]) : inlineValue;
+        checkValue(name, flag, value);
+        given[name] = flag.many ? [...((given[name] as string[] | undefined) ?? []), value] : value;
+      }
+    }
   }
   checkTogether(given as Flags);
   return { flags: given as Flags, words, unknown };
@@ -159,29 +158,37 @@ function checkTogether(flags: Flags): void {
   }
 }
 
-/** pi's short forms have up to three letters, which no option parser knows. */
-function longForm(word: string): string {
-  const match = /^-([a-zA-Z]{1,3})(?:=(.*))?$/s.exec(word);
-  const name = match && byShort.get(match[1]!);
-  if (!name) return word;
-  return match[2] === undefined ? `--${name}` : `--${name}=${match[2]}`;
+/** A word that is written as a flag. `name` is undefined where nobody here knows it. */
+interface WrittenFlag {
+  name: string | undefined;
+  /** As it was written, without its value. */
+  dashed: string;
+  inlineValue: string | undefined;
 }
 
-type OptionToken = { name: string; value?: string | undefined; inlineValue?: boolean | undefined };
+/** Undefined for a word that is none. pi's short forms have up to three letters, so that they cannot be written together. */
+function asFlag(word: string): WrittenFlag | undefined {
+  if (!word.startsWith("-") || word === "-") return undefined;
+  const equals = word.indexOf("=");
+  const dashed = equals < 0 ? word : word.slice(0, equals);
+  const name = dashed.startsWith("--") ? dashed.slice(2) : Object.keys(flags).find((one) => flags[one]!.short === dashed.slice(1));
+  return { name: name !== undefined && Object.hasOwn(flags, name) ? name : undefined, dashed, inlineValue: equals < 0 ? undefined : word.slice(equals + 1) };
+}
 
-function valueOf(token: OptionToken, flag: Flag): string {
-  const { name, value } = token;
-  if (value === undefined || (!token.inlineValue && /^--?[a-zA-Z]/.test(value))) {
-    if (name === "resume") throw new UsageError("--resume needs a session id or path here; `rpi sessions` lists them");
-    throw new UsageError(`--${name} needs a value <${flag.value}>${value === undefined ? "" : `; if "${value}" is it, write --${name}=${value}`}`);
-  }
+/** The word that follows a flag; one that looks like a flag itself has to be written with `=`. */
+function nextValue(name: string, flag: Flag, next: string | undefined): string {
+  if (next !== undefined && !/^--?[a-zA-Z]/.test(next)) return next;
+  if (name === "resume") throw new UsageError("--resume needs a session id or path here; `rpi sessions` lists them");
+  throw new UsageError(`--${name} needs a value <${flag.value}>${next === undefined ? "" : `; if "${next}" is it, write --${name}=${next}`}`);
+}
+
+function checkValue(name: string, flag: Flag, value: string): void {
   if (flag.choices && !flag.choices.includes(value)) throw new UsageError(`--${name} must be one of ${flag.choices.join(", ")}, not "${value}"`);
   const fault = flag.check?.(value);
   if (fault) throw new UsageError(`--${name} ${fault}, not "${value}"`);
-  return value;
 }
 
-function switchOf(token: OptionToken): true {
-  if (token.inlineValue) throw new UsageError(`--${token.name} takes no value`);
+function switchOf(name: string, inlineValue: string | undefined): true {
+  if (inlineValue !== undefined) throw new UsageError(`--${name} takes no value`);
   return true;
 }

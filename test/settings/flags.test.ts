@@ -30,7 +30,12 @@ test("what only a terminal UI honours is accepted", () => {
 });
 
 test("an unknown flag is told apart", () => {
-  expect(parseCommandLine(["rpc", "--bogus", "-zz"]).unknown).toContain("--bogus");
+  expect(parseCommandLine(["rpc", "--bogus=1", "-zz", "next"])).toEqual({ flags: {}, words: ["rpc", "next"], unknown: ["--bogus", "-zz"] });
+  expect(parseCommandLine(["--constructor", "--nc"]).unknown).toEqual(["--constructor", "--nc"]);
+});
+
+test("what comes after -- is words, and so is a single dash", () => {
+  expect(parseCommandLine(["-", "-m=x", "--", "--model", "-c"])).toEqual({ flags: { model: "x" }, words: ["-", "--model", "-c"], unknown: [] });
 });
 
 test("a bad value names the flag and what it takes", () => {
@@ -44,6 +49,7 @@ test("a bad value names the flag and what it takes", () => {
 test("a missing value is told, and a value like a flag has a way out", () => {
   expect(fault("--model")).toBe("--model needs a value <[provider/]id[:level]>");
   expect(fault("--name", "--no-session")).toBe('--name needs a value <name>; if "--no-session" is it, write --name=--no-session');
+  expect(fault("--name", "-c")).toBe('--name needs a value <name>; if "-c" is it, write --name=-c');
   expect(fault("--resume")).toMatch(/rpi sessions/);
   expect(parseCommandLine(["--name=--odd"]).flags.name).toBe("--odd");
 });
