@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { readdir, readlink, stat } from "node:fs/promises";
 import type { Stats } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
@@ -105,17 +105,31 @@ function foldName(name: string): string {
 
 /** Says what is missing and what there is instead. */
 async function describeMissing(path: string, cwd: string): Promise<string> {
+  const target = await linkTarget(path);
+  if (target !== undefined) return `${showPath(path, cwd)} is a link to ${target}, where nothing is.`;
   let folder = dirname(path);
   let first = basename(path);
-  while (folder !== dirname(folder) && !(await statOf(folder))) {
+  let stats = await statOf(folder);
+  while (folder !== dirname(folder) && !stats) {
     first = basename(folder);
     folder = dirname(folder);
+    stats = await statOf(folder);
   }
+  if (stats && !stats.isDirectory()) return `There is nothing at ${showPath(path, cwd)}: ${showPath(folder, cwd)} is ${kindOf(stats)}, not a folder.`;
   const names = await namesIn(folder);
   const near = nearestNames(first, names).map((name) => showPath(join(folder, name), cwd));
   const where = folder === dirname(path) ? "" : ` The folder ${showPath(join(folder, first), cwd)} does not exist either.`;
   const hint = near.length > 0 ? ` Did you mean ${near.join(" or ")}?` : ` Look with ls or find (in ${showPath(folder, cwd)} for a start).`;
   return `There is nothing at ${showPath(path, cwd)}.${where}${hint}`;
+}
+
+async function linkTarget(path: string): Promise<string | undefined> {
+  try {
+    return await readlink(path);
+  } catch {
+    // It is no link, or not there at all.
+    return undefined;
+  }
 }
 
 async function namesIn(folder: string): Promise<string[]> {

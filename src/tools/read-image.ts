@@ -5,7 +5,8 @@ type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "imag
 
 /** What providers take without shrinking or refusing it themselves. */
 const MAX_SIDE = 2_000;
-const MAX_BASE64_BYTES = 4_500_000;
+/** Many clients cap a record at 1 MiB: one that holds an image stays below. */
+const MAX_BASE64_BYTES = 1_000_000;
 /** Of the file; more is not worth the memory. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** Decoded, a pixel is four bytes. */
@@ -55,11 +56,11 @@ interface Copy {
 
 /** Tries a like encoding first (sharp lines, transparency), then JPEG, then fewer pixels. */
 async function shrink(open: () => Bun.Image, size: { width: number; height: number }, type: ImageType): Promise<Copy | undefined> {
-  for (let side = MAX_SIDE; side >= 250; side = Math.floor(side / 2)) {
+  for (let side = MAX_SIDE; side >= 250; side = Math.floor(side * 0.75)) {
     const scale = Math.min(1, side / Math.max(size.width, size.height));
     const width = Math.max(1, Math.round(size.width * scale));
     const height = Math.max(1, Math.round(size.height * scale));
-    for (const quality of type === "image/jpeg" ? [85, 60] : [undefined, 85, 60]) {
+    for (const quality of type === "image/jpeg" || side < MAX_SIDE ? [85, 60] : [undefined, 85, 60]) {
       const image = open().resize(width, height);
       const bytes = await (quality === undefined ? image.png() : image.jpeg({ quality })).bytes();
       if (Math.ceil(bytes.length / 3) * 4 <= MAX_BASE64_BYTES) return { bytes, type: quality === undefined ? "image/png" : "image/jpeg", width, height };

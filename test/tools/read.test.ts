@@ -126,6 +126,9 @@ describe("paths", () => {
       writeFileSync(join(cwd, "src/settings.ts"), "");
       expect(await call(read, { path: "src/setings.ts" }, { cwd })).toMatchObject({ isError: true, text: "There is nothing at src/setings.ts. Did you mean src/settings.ts?" });
       expect((await call(read, { path: "scr/settings.ts" }, { cwd })).text).toBe("There is nothing at scr/settings.ts. The folder scr does not exist either. Did you mean src?");
+      expect((await call(read, { path: "src/settings.ts/x" }, { cwd })).text).toBe("There is nothing at src/settings.ts/x: src/settings.ts is a file, not a folder.");
+      symlinkSync("gone", join(cwd, "link"));
+      expect((await call(read, { path: "link" }, { cwd })).text).toBe("link is a link to gone, where nothing is.");
       expect((await call(read, { path: "src/entirely-other.md" }, { cwd })).text).toBe("There is nothing at src/entirely-other.md. Look with ls or find (in src for a start).");
     });
   });
