@@ -361,7 +361,7 @@ export class Agent {
       retry: () => this.#retry(),
       afterResults: () => this.#bash.flush(),
       isFull: () => this.autoCompaction && this.#compaction.isDue(),
-      compactsOnOverflow: () => this.autoCompaction,
+      whyNoRoom: () => this.#compaction.whyNoRoom(this.autoCompaction),
       overflowed: (failure) => this.#compaction.learn(failure),
       compact: (reason, signal, graceMs) => this.#compaction.run({ reason, signal, graceMs }).then(() => true, () => false),
       over: (run, end) => this.#over(run, end),

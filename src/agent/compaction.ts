@@ -31,6 +31,9 @@ export interface CompactionOptions {
   instructions?: string | undefined;
 }
 
+/** What helps against a context that stays too long. */
+export const WAYS_OUT = "shorten the request, start a new session or use a model with a larger context window";
+
 /** Replaces the older part of the context by a summary: one at a time, and never by an empty or failed one. */
 export class Compaction {
   #isRunning = false;
@@ -45,6 +48,12 @@ export class Compaction {
   isDue(): boolean {
     const { threshold } = this.#limits();
     return threshold !== null && this.host.context.tokens(this.host.session()) > threshold && this.#cut("threshold") !== undefined;
+  }
+
+  /** Why an overflow is not answered by a compaction; undefined when it is. */
+  whyNoRoom(isAutomatic: boolean): string | undefined {
+    if (!isAutomatic) return "automatic compaction is off";
+    return this.#cut("overflow") ? undefined : `there is nothing to compact: ${WAYS_OUT}`;
   }
 
   /** Remembers what an overflow told about the model's window. */

@@ -1,6 +1,7 @@
 import { logBug } from "../base/log.ts";
 import type { Failure } from "../llm/failure.ts";
 import type { AgentMessage } from "../session/message.ts";
+import { WAYS_OUT } from "./compaction.ts";
 import { loop, type LoopContext, type LoopEnd } from "./loop.ts";
 import { planRetry, waitFor, type RetrySettings } from "./retry.ts";
 
@@ -18,8 +19,8 @@ export interface RunHost extends Omit<LoopContext, "signal" | "graceMs" | "answe
   retry(): RetrySettings;
   /** Whether the context should be compacted now, by the settings. Must not throw. */
   isFull(): boolean;
-  /** Whether an overflow is answered by a compaction. */
-  compactsOnOverflow(): boolean;
+  /** Why an overflow is not answered by a compaction; undefined when it is. */
+  whyNoRoom(): string | undefined;
   /** An overflow may tell how large the window is. */
   overflowed(failure: Failure): void;
   /** Compacts; gives whether it could. Must not reject. */
@@ -155,8 +156,7 @@ export class Run {
       await this.#makeRoom();
       return false;
     }
-    if (failure.kind === "overflow") host.overflowed(failure);
-    if (failure.kind === "overflow" && host.compactsOnOverflow() && !this.#madeRoom) {
+    if (failure.kind === "overflow" && !this.#madeRoom && host.whyNoRoom() === undefined) {
       over(true);
       this.#madeRoom = await this.#compact("overflow");
       return this.#madeRoom;
@@ -192,8 +192,8 @@ export class Run {
   /** What the words of a failure leave open: why it is not tried again. */
   #because(failure: Failure): string | undefined {
     if (failure.kind === "overflow") {
-      if (this.#madeRoom) return "the context is still too long after it was compacted once: shorten the request, start a new session or use a model with a larger context window";
-      return this.host.compactsOnOverflow() ? undefined : "automatic compaction is off";
+      this.host.overflowed(failure);
+      return this.#madeRoom ? `the context is still too long after it was compacted once: ${WAYS_OUT}` : this.host.whyNoRoom();
     }
     const plan = planRetry(failure, this.#attempt + 1, this.host.retry());
     return "because" in plan ? plan.because : undefined;

@@ -220,7 +220,8 @@ describe("an overflow", () => {
 
   test("that cannot be compacted ends with its error", async () => {
     const alone = rig({ settings, spec: model, steps: [overflow] });
-    expect(await alone.run("go")).toMatchObject({ stopReason: "error", errorMessage: "too long" });
+    expect(await alone.run("go")).toMatchObject({ stopReason: "error", errorMessage: expect.stringMatching(/^too long \(there is nothing to compact: shorten the request/) });
+    expect(alone.events.flatMap((event) => (event.type === "agent_end" ? [event.willRetry] : []))).toEqual([false]);
     expect(compactions(alone.events)).toMatchObject([{ type: "agent_settled" }]);
     const failing = await talked({ steps: [overflow], summary: fails({ kind: "auth", message: "bad key" }) });
     expect(await failing.run("go")).toMatchObject({ stopReason: "error", errorMessage: "too long" });
