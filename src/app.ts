@@ -6,7 +6,7 @@ import { TodoList, type TodoEvent } from "./agent/todos.ts";
 import { systemPrompt } from "./app/instructions.ts";
 import { readAgain, readConfiguration, type Configuration } from "./app/configuration.ts";
 import { chooseModel, modelOf } from "./app/model-choice.ts";
-import { openFirst } from "./app/session-choice.ts";
+import { nameFirst, openFirst } from "./app/session-choice.ts";
 import { SessionLoops } from "./app/session-loops.ts";
 import { Sessions } from "./app/sessions.ts";
 import { log } from "./base/log.ts";
@@ -100,6 +100,8 @@ export class App {
     try {
       const app = new App(options, configuration, session);
       await app.#begin();
+      // Behind the model and the level that a new session begins with.
+      nameFirst(session, options.flags.name);
       return app;
     } catch (error) {
       session.close();

@@ -6,6 +6,7 @@ import type { Choice } from "../llm/pattern.ts";
 import type { ModelRegistry } from "../llm/registry.ts";
 import type { Children } from "../process/children.ts";
 import type { CustomMessage } from "../session/message.ts";
+import { sessionName } from "../session/name.ts";
 import type { Session } from "../session/session.ts";
 import type { Tool } from "../tools/tool.ts";
 import { Compaction } from "./compaction.ts";
@@ -269,10 +270,9 @@ export class Agent {
   }
 
   rename(name: string): void {
-    const trimmed = name.replace(/[\r\n]+/g, " ").trim();
-    if (trimmed === "") throw new Refusal("invalid", "Session name cannot be empty");
-    stored("The session was not renamed", () => this.#session.append({ type: "session_info", name: trimmed }));
-    this.#emit({ type: "session_info_changed", name: trimmed });
+    const kept = sessionName(name);
+    stored("The session was not renamed", () => this.#session.append({ type: "session_info", name: kept }));
+    this.#emit({ type: "session_info_changed", name: kept });
   }
 
   bash(command: BashCommand): Promise<BashResult> {

@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import type { AppOptions } from "../app.ts";
 import { findSession, newestSession, sessionWithId } from "../session/find.ts";
+import { sessionName } from "../session/name.ts";
 import type { Notice } from "../session/open.ts";
 import { Session } from "../session/session.ts";
 import type { Configuration } from "./configuration.ts";
@@ -9,14 +10,14 @@ import type { Configuration } from "./configuration.ts";
 export async function openFirst(configuration: Configuration, options: AppOptions): Promise<Session> {
   const session = await choose(configuration, options);
   placeSession(session, options.cwd, configuration.notices, { isAsked: options.flags.cwd !== undefined });
-  const name = options.flags.name?.replace(/[\r\n]+/g, " ").trim();
-  try {
-    if (name && name !== session.name) session.append({ type: "session_info", name });
-  } catch (error) {
-    session.close();
-    throw error;
-  }
   return session;
+}
+
+/** Gives a session the name that was asked for, unless it has that. */
+export function nameFirst(session: Session, asked: string | undefined): void {
+  if (asked === undefined) return;
+  const name = sessionName(asked);
+  if (name !== session.name) session.append({ type: "session_info", name });
 }
 
 /**

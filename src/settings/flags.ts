@@ -40,7 +40,7 @@ export const flagGroups = {
     fork: { value: "id|path", help: "begin a new session with the talk of another" },
     "no-session": { help: "keep the session in memory" },
     "session-dir": { value: "folder", help: "where session files are" },
-    name: { short: "n", value: "name", help: "the session's display name" },
+    name: { short: "n", value: "name", check: (text) => (text.trim() === "" ? "must be some text" : undefined), help: "the session's display name" },
   },
   Work: {
     cwd: { short: "C", value: "folder", help: "work in this folder" },

@@ -2,36 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import path from "node:path";
 import { Session } from "../../src/session/session.ts";
+import { type PiSession, SessionManager } from "../support/pi.ts";
 import { Sandbox } from "../support/sandbox.ts";
 import { assistant, entry, idOf, message, put, recordsOf, talk, textsOf, TIME, user } from "./made.ts";
-
-/** As much of pi's own class as is used here. */
-interface PiSession {
-  getSessionId(): string;
-  getSessionFile(): string;
-  getSessionName(): string | undefined;
-  getLeafId(): string | null;
-  getEntries(): Record<string, any>[];
-  getTree(): unknown[];
-  getLabel(id: string): string | undefined;
-  branch(id: string): void;
-  buildSessionContext(): { messages: any[]; thinkingLevel: string; model: object | null };
-  appendMessage(message: unknown): string;
-  appendModelChange(provider: string, modelId: string): string;
-  appendThinkingLevelChange(level: string): string;
-  appendCompaction(summary: string, firstKeptEntryId: string, tokensBefore: number): string;
-  appendCustomEntry(customType: string, data: unknown): string;
-  appendCustomMessageEntry(customType: string, content: string, display: boolean): string;
-  appendLabelChange(id: string, label: string | undefined): string;
-  appendSessionInfo(name: string): string;
-  appendContextEdit(id: string, replacement: unknown): string;
-  branchWithSummary(id: string, summary: string): string;
-  createBranchedSession(leafId: string): string;
-}
-const packageDir = path.dirname(require.resolve("@earendil-works/pi-coding-agent/package.json"));
-const { SessionManager } = (await import(path.join(packageDir, "dist/core/session-manager.js"))) as {
-  SessionManager: { create(cwd: string, dir: string): PiSession; open(file: string): PiSession; list(cwd: string, dir: string): Promise<{ id: string; name?: string; messageCount: number; firstMessage: string; cwd: string }[]> };
-};
 
 let box: Sandbox;
 beforeEach(() => void (box = new Sandbox()));

@@ -43,7 +43,9 @@ test("a bad value names the flag and what it takes", () => {
   expect(fault("--on-eof", "sometimes")).toMatch(/^--on-eof must be one of drain, abort/);
   expect(fault("--drain-timeout", "soon")).toMatch(/^--drain-timeout must be a duration/);
   expect(fault("--max-line-bytes", "0")).toMatch(/^--max-line-bytes must be/);
+  expect(fault("--name", " ")).toBe('--name must be some text, not " "');
   expect(fault("--no-session=yes")).toBe("--no-session takes no value");
+  expect(fault("-nc=")).toBe("--no-context-files takes no value");
 });
 
 test("a missing value is told, and a value like a flag has a way out", () => {
