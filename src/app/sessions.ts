@@ -5,6 +5,7 @@ import { stored } from "../agent/queue.ts";
 import type { ModelSpec, ThinkingLevel } from "../llm/model.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { SessionSummary } from "../session/list.ts";
+import { fileIdentity } from "../session/lock.ts";
 import { Session } from "../session/session.ts";
 import type { Configuration } from "./configuration.ts";
 import { placeSession } from "./session-choice.ts";
@@ -40,8 +41,8 @@ export class Sessions {
   async switchTo(sessionPath: string): Promise<Replaced> {
     const current = this.#current;
     const file = path.resolve(current.cwd, sessionPath);
-    // Ours already, and locked by us.
-    const next = file === current.file && fs.existsSync(file) ? current : await Session.open(file);
+    // A second reading of the file that is open would miss what the run that is aborted writes at its end.
+    const next = isSameFile(file, current.file) ? current : await Session.open(file);
     placeSession(next, current.cwd, this.o.configuration.notices);
     return this.#replace(async () => next);
   }
@@ -74,19 +75,28 @@ export class Sessions {
     return Session.fork(source, { cwd: source.cwd, dir: this.#dir, leafId });
   }
 
+  /** The next session is made before anything is stopped but the run: when it cannot be, the old one has what it had. */
   async #replace(make: (old: Session) => Promise<Session>, { keepsModel = false } = {}): Promise<Replaced> {
     const { agent } = this.o;
     await agent.abort();
-    await this.o.leave();
     const old = this.#current;
     const next = await this.#made(make, old);
+    await this.o.leave();
     if (next !== old) {
       agent.replaceSession(next, keepsModel ? undefined : this.o.left(next));
-      old.sync();
-      old.close();
+      this.#end(old);
     }
     await this.o.arrive();
     return { cancelled: false };
+  }
+
+  #end(old: Session): void {
+    try {
+      old.sync();
+    } catch (error) {
+      this.o.configuration.notices.push({ level: "warning", code: "session_not_synced", message: `The session that was left may not survive a loss of power: ${(error as Error).message}` });
+    }
+    old.close();
   }
 
   async #made(make: (old: Session) => Promise<Session>, old: Session): Promise<Session> {
@@ -97,4 +107,8 @@ export class Sessions {
       return stored("The session was not replaced", () => { throw error; });
     }
   }
+}
+
+function isSameFile(file: string, other: string | undefined): boolean {
+  return other !== undefined && fs.existsSync(file) && fs.existsSync(other) && fileIdentity(file) === fileIdentity(other);
 }

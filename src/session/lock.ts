@@ -13,10 +13,15 @@ export interface Lock {
 /** Claims of this process, by file: a session that replaces another one on the same file shares its claim. */
 const claims = new Map<string, { release(): void; users: number }>();
 
+/** The same for every name of a file that is there. */
+export function fileIdentity(file: string): string {
+  const { dev, ino } = fs.statSync(file);
+  return ino ? `${dev}:${ino}` : fs.realpathSync(file);
+}
+
 /** Throws Refusal `busy`, naming the owner where the system tells it, when another process holds the file. */
 export function lockFile(file: string): Lock {
-  const { dev, ino } = fs.statSync(file);
-  const key = ino ? `${dev}:${ino}` : fs.realpathSync(file);
+  const key = fileIdentity(file);
   let claim = claims.get(key);
   if (claim) claim.users++;
   else {
