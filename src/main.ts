@@ -1,4 +1,5 @@
 import { logAndBlock } from "./base/log.ts";
+import { Refusal } from "./base/refusal.ts";
 import { VERSION } from "./base/version.ts";
 import { helpText } from "./cli/help.ts";
 import { parseCommandLine, UsageError, type CommandLine } from "./settings/flags.ts";
@@ -10,9 +11,10 @@ async function main(argv: string[]): Promise<number> {
   try {
     return await start(parseCommandLine(argv));
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    logAndBlock(`rpi: ${error.message}\nSee rpi --help.`);
-    return 2;
+    if (!(error instanceof UsageError || error instanceof Refusal)) throw error;
+    const isUsage = error instanceof UsageError;
+    logAndBlock(`rpi: ${error.message}${isUsage ? "\nSee rpi --help." : ""}`);
+    return isUsage ? 2 : 1;
   }
 }
 
@@ -40,9 +42,10 @@ const subcommands = {
   sessions: async ({ flags, words, unknown }: CommandLine) => {
     const others = [...words, ...unknown.filter((flag) => flag !== "--all" && flag !== "--json")];
     if (others.length > 0) throw new UsageError(`\`rpi sessions\` takes --all and --json, not ${others.join(" ")}`);
-    const [{ readConfiguration }, { sessionsText }] = await Promise.all([import("./app/configuration.ts"), import("./cli/sessions.ts")]);
-    const { places } = await readConfiguration({ flags, env: process.env, cwd: process.cwd() });
-    return print(await sessionsText(places, process.cwd(), { all: unknown.includes("--all"), json: unknown.includes("--json") }));
+    const [{ readConfiguration }, { workingFolder }, { sessionsText }] = await Promise.all([import("./app/configuration.ts"), import("./app/working-folder.ts"), import("./cli/sessions.ts")]);
+    const cwd = workingFolder(flags.cwd);
+    const { places } = await readConfiguration({ flags, env: process.env, cwd });
+    return print(await sessionsText(places, cwd, { all: unknown.includes("--all"), json: unknown.includes("--json") }));
   },
 };
 

@@ -1,10 +1,8 @@
-import fs from "node:fs";
-import path from "node:path";
 import { App, type AppEvent, type AppOptions } from "../app.ts";
+import { workingFolder } from "../app/working-folder.ts";
 import { LineSplitter } from "../base/line-splitter.ts";
 import { flushLog, log } from "../base/log.ts";
 import { RecordWriter } from "../base/record-writer.ts";
-import { Refusal } from "../base/refusal.ts";
 import { durationMs, type Flags } from "../settings/flags.ts";
 import { Dispatcher } from "./dispatch.ts";
 import { Ending } from "./ending.ts";
@@ -111,19 +109,6 @@ export class Server {
     await Promise.all([Promise.race([this.#writer.whenWritten(), Bun.sleep(3000)]), flushLog(500)]);
     return 1;
   }
-}
-
-/** The folder to work in, absolute; throws when it is not there. */
-function workingFolder(named: string | undefined): string {
-  let here: string;
-  try {
-    here = process.cwd();
-  } catch {
-    throw new Refusal("unavailable", "The current folder does not exist any more; start rpi in another one, or name one with -C");
-  }
-  const folder = path.resolve(here, named ?? ".");
-  if (named !== undefined && !fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new Refusal("not_found", `-C ${named}: there is no such folder`);
-  return folder;
 }
 
 function endFlags(flags: Flags): { onEof: "drain" | "abort"; drainTimeoutMs?: number } {
