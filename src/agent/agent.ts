@@ -14,6 +14,8 @@ import { estimateOverhead } from "./compaction-estimate.ts";
 import { ContextWatch, type ContextUse } from "./context-use.ts";
 import { DirectBash, type BashCommand, type BashResult } from "./direct-bash.ts";
 import type { AgentEvent, CompactionResult } from "./events.ts";
+import { Learned } from "./learned.ts";
+import { messagesForModel } from "./messages-for-model.ts";
 import { ModelChoice } from "./model-choice.ts";
 import { MessageQueue, stored, type QueueKind, type QueueMode, type QueueTexts } from "./queue.ts";
 import type { RetrySettings } from "./retry.ts";
@@ -75,6 +77,7 @@ export class Agent {
   #isQueueStale = false;
   readonly #context = new ContextWatch();
   readonly #compaction: Compaction;
+  readonly #learned = new Learned((event) => this.#emit(event));
   readonly #choice: ModelChoice;
   readonly #bash: DirectBash;
   readonly #emit: (event: AgentEvent) => void;
@@ -358,6 +361,8 @@ export class Agent {
       choice: () => this.#current(),
       equipment: () => (equipment ??= this.#equip()),
       stream: (spec, request, o) => options.models.stream(spec, request, o),
+      fit: (request, model) => this.#learned.fit(request, model),
+      learned: (failure, { provider, model }) => this.#learned.learn(failure, options.models.find(provider, model)?.model, () => messagesForModel(this.#session.messages())),
       retry: () => this.#retry(),
       afterResults: () => this.#bash.flush(),
       isFull: () => this.autoCompaction && this.#compaction.isDue(),

@@ -1,5 +1,6 @@
 import { logBug } from "../base/log.ts";
 import type { Failure } from "../llm/failure.ts";
+import type { AssistantMessage } from "../llm/message.ts";
 import type { AgentMessage } from "../session/message.ts";
 import { WAYS_OUT } from "./compaction.ts";
 import { loop, type LoopContext, type LoopEnd } from "./loop.ts";
@@ -17,6 +18,8 @@ export interface RunEnd {
 export interface RunHost extends Omit<LoopContext, "signal" | "graceMs" | "answers" | "answered" | "because" | "between"> {
   /** Read at each failure: they may be changed while the run goes on. */
   retry(): RetrySettings;
+  /** Learns from a failure what the model does not take; gives whether a request would be another now. */
+  learned(failure: Failure, from: AssistantMessage): boolean;
   /** Whether the context should be compacted now, by the settings. Must not throw. */
   isFull(): boolean;
   /** Why an overflow is not answered by a compaction; undefined when it is. */
@@ -160,6 +163,10 @@ export class Run {
       over(true);
       this.#madeRoom = await this.#compact("overflow");
       return this.#madeRoom;
+    }
+    if (host.learned(failure, message)) {
+      over(true);
+      return true;
     }
     const plan = planRetry(failure, this.#attempt + 1, host.retry());
     if (!("delayMs" in plan)) {

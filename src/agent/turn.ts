@@ -1,7 +1,7 @@
 import { logBug } from "../base/log.ts";
 import type { Failure } from "../llm/failure.ts";
 import type { AssistantMessage, ToolCall, ToolResultMessage } from "../llm/message.ts";
-import type { ModelRequest, ModelSpec, StreamResult, ThinkingLevel, ToolSchema } from "../llm/model.ts";
+import type { Model, ModelRequest, ModelSpec, StreamResult, ThinkingLevel, ToolSchema } from "../llm/model.ts";
 import type { Session } from "../session/session.ts";
 import type { Tool } from "../tools/tool.ts";
 import { ask, blank, type Stream } from "./ask.ts";
@@ -29,6 +29,8 @@ export interface TurnContext {
   choice(): { spec: ModelSpec; level: ThinkingLevel };
   equipment(): Promise<Equipment>;
   stream: Stream;
+  /** The request without what the model was found not to take. */
+  fit(request: ModelRequest, model: Model): ModelRequest;
   /** What is to be added to the words of a failure: why nothing more is tried. */
   because(failure: Failure): string | undefined;
   /** Called after each `message_end` of the model. */
@@ -54,7 +56,7 @@ export async function turn(context: TurnContext): Promise<TurnEnd> {
     isBegun = true;
     emit({ type: "message_start", message: { ...blank(spec), stopReason: "pending" } });
   };
-  const answer = await ask(context.stream, spec, () => request(context, level), {
+  const answer = await ask(context.stream, spec, () => request(context, spec.model, level), {
     ...context,
     emit: (assistantMessageEvent, usage) => {
       if (!isBegun) begin();
@@ -71,6 +73,9 @@ export async function turn(context: TurnContext): Promise<TurnEnd> {
   if (!isBegun) begin();
   emit({ type: "message_end", message: end.message });
   context.answered(end.message);
+  if (end.message.stopReason === "stop" && saysNothing(end.message)) {
+    emit({ type: "notice", level: "warning", code: "empty_answer", message: `${spec.model.provider}/${spec.model.id} ended its answer without saying anything.` });
+  }
   if (end.fault === undefined) await answerCalls(context, end);
   context.afterResults();
   emit({ type: "turn_end", message: end.message, toolResults: end.toolResults });
@@ -98,9 +103,9 @@ export function unstored(error: unknown): string {
   return `The session could not be written, so the run ended: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-async function request({ equipment, session }: TurnContext, thinkingLevel: ThinkingLevel): Promise<ModelRequest> {
+async function request({ equipment, session, fit }: TurnContext, model: Model, thinkingLevel: ThinkingLevel): Promise<ModelRequest> {
   const { systemPrompt, schemas } = await equipment();
-  return { systemPrompt, tools: schemas, messages: messagesForModel(session.messages()), thinkingLevel, sessionId: session.id };
+  return fit({ systemPrompt, tools: schemas, messages: messagesForModel(session.messages()), thinkingLevel, sessionId: session.id }, model);
 }
 
 function explained({ message, failure }: StreamResult, context: TurnContext): AssistantMessage {
@@ -119,6 +124,10 @@ async function answerCalls(context: TurnContext, end: TurnEnd): Promise<void> {
   } catch (error) {
     end.fault = unstored(error);
   }
+}
+
+function saysNothing({ content }: AssistantMessage): boolean {
+  return !content.some((block) => block.type === "toolCall" || (block.type === "text" && block.text.trim() !== ""));
 }
 
 /** A model that could be asked had its tools; without them the calls get results that say so. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Agent, type AgentOptions, type AgentSettings } from "../../src/agent/agent.ts";
+import { Agent, type AgentOptions, type AgentSettings, type Said } from "../../src/agent/agent.ts";
 import type { AgentEvent } from "../../src/agent/events.ts";
 import type { Failure } from "../../src/llm/failure.ts";
 import { noUsage, textOf, type AssistantMessage, type ToolCall, type Usage } from "../../src/llm/message.ts";
@@ -144,7 +144,7 @@ export function rig(o: RigOptions = {}) {
       });
     },
     /** Prompts and waits until the run is settled. */
-    async run(words: string, more: { requestId?: string } = {}) {
+    async run(words: string, more: Partial<Said> = {}) {
       start(agent, words, more);
       await agent.whenIdle();
       return events.at(-1);
@@ -154,7 +154,7 @@ export function rig(o: RigOptions = {}) {
 }
 
 /** Accepts a prompt and lets its run begin. */
-export function start(agent: Agent, text: string, more: { requestId?: string } = {}): void {
+export function start(agent: Agent, text: string, more: Partial<Said> = {}): void {
   const taken = agent.prompt({ text, ...more });
   if (taken.disposition === "started") taken.start();
 }
