@@ -44,7 +44,10 @@ export async function readConfiguration({ flags, env, cwd }: Pick<AppOptions, "f
   const sessionDir = flags["session-dir"] ?? env.PI_CODING_AGENT_SESSION_DIR ?? settings.sessionDir;
   const fixed = sessionDir ? path.resolve(cwd, await expandHome(sessionDir, env)) : undefined;
   const models = new ModelRegistry({ providers, env, timeouts: settings.timeouts, faux: await readFaux(flags, env, cwd), apiKey: keyFlag(flags) });
-  const scope = scopeOf(models, flags, settings);
+  const patterns = scopePatterns(flags, settings);
+  const scope = models.match(patterns);
+  const vain = patterns.filter((pattern) => models.match([pattern]).length === 0);
+  if (vain.length > 0) notices.push({ level: "warning", code: "unknown_model", message: `No usable model matches ${vain.join(", ")} of ${flags.models === undefined ? "enabledModels" : "--models"}` });
   for (const words of models.notices) fault({ file: "models.json", message: words });
   const tools = chooseTools(flags);
   const unknown = tools.filter((name) => !BUILT_IN.includes(name));
@@ -76,7 +79,7 @@ export function readAgain(configuration: Configuration, flags: Flags): string[] 
   }
   if (changed.length === 0) return changed;
   configuration.models.reload({ providers: configuration.providers, timeouts: configuration.settings.timeouts });
-  configuration.scope = scopeOf(configuration.models, flags, configuration.settings);
+  configuration.scope = configuration.models.match(scopePatterns(flags, configuration.settings));
   return changed;
 }
 
@@ -99,9 +102,8 @@ function readProviders(file: string, fault: (fault: FileFault) => void): Record<
   return undefined;
 }
 
-function scopeOf(models: ModelRegistry, flags: Flags, settings: Settings): readonly Choice[] {
-  const patterns = flags.models?.split(",").map((one) => one.trim()).filter(Boolean) ?? settings.enabledModels;
-  return patterns?.length ? models.match(patterns) : [];
+function scopePatterns(flags: Flags, settings: Settings): readonly string[] {
+  return flags.models?.split(",").map((one) => one.trim()).filter(Boolean) ?? settings.enabledModels ?? [];
 }
 
 async function readFaux(flags: Flags, env: AppOptions["env"], cwd: string): Promise<FauxOptions> {
