@@ -164,7 +164,16 @@ function checkPlace({ argv, cwd, env }: ChildOptions): void {
     if (name === "" || /[=\0]/.test(name) || value?.includes("\0")) throw new Refusal("invalid", `env has a name or value that no environment can hold: ${JSON.stringify(name)}`);
   }
   if (!isAbsolute(cwd)) throw new Refusal("invalid", "cwd must be absolute");
-  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new Refusal("invalid", "cwd does not exist");
+  if (!isFolder(cwd)) throw new Refusal("invalid", "cwd does not exist");
+}
+
+/** Not one either when the way there cannot be walked. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function randomHex(): string {

@@ -23,24 +23,34 @@ export const MAX_OUTPUT_BYTES = 1024 * 1024;
 const MAX_LABEL_BYTES = 64;
 const MAX_SIDE = 65_535;
 
-/** Throws a Refusal for what cannot be; program and folder are checked where children are started. */
-export function checkSpec({ label, tty, terminalSize, outputBytes, timeoutMs }: ProcessSpec): void {
-  if (label !== undefined && !isBetween(Buffer.byteLength(label), 1, MAX_LABEL_BYTES)) throw invalid("label must have 1 to 64 bytes");
-  if (terminalSize && !tty) throw invalid("terminalSize needs tty");
-  if (terminalSize) checkSize(terminalSize);
-  if (outputBytes !== undefined && !isBetween(outputBytes, 1, MAX_OUTPUT_BYTES)) throw invalid(`outputBytes must be from 1 to ${MAX_OUTPUT_BYTES}`);
-  if (timeoutMs !== undefined && !(timeoutMs > 0)) throw invalid("timeoutMs must be greater than 0");
+/** What is wrong with a field; `field` is its path in what was given. */
+export interface FieldFault {
+  field: readonly string[];
+  why: string;
 }
 
-/** Throws a Refusal for a size that no terminal has. */
-export function checkSize({ cols, rows }: TerminalSize): void {
-  if (!isBetween(cols, 1, MAX_SIDE) || !isBetween(rows, 1, MAX_SIDE)) throw invalid("cols and rows must be from 1 to 65535");
+/** The first field that cannot be. Program, folder and environment are judged where children are started. */
+export function faultInSpec({ label, tty, terminalSize, outputBytes, timeoutMs }: ProcessSpec): FieldFault | undefined {
+  if (label !== undefined && !isBetween(Buffer.byteLength(label), 1, MAX_LABEL_BYTES)) return { field: ["label"], why: `must have 1 to ${MAX_LABEL_BYTES} bytes` };
+  if (terminalSize && !tty) return { field: ["terminalSize"], why: "needs tty" };
+  const sizeFault = terminalSize && faultInSize(terminalSize);
+  if (sizeFault) return { field: ["terminalSize", ...sizeFault.field], why: sizeFault.why };
+  if (outputBytes !== undefined && !isBetween(outputBytes, 1, MAX_OUTPUT_BYTES)) return { field: ["outputBytes"], why: `must be from 1 to ${MAX_OUTPUT_BYTES}` };
+  if (timeoutMs !== undefined && !(timeoutMs > 0)) return { field: ["timeoutMs"], why: "must be greater than 0" };
+  return undefined;
+}
+
+/** The first side that no terminal has. */
+export function faultInSize(size: TerminalSize): FieldFault | undefined {
+  const side = (["cols", "rows"] as const).find((name) => !isBetween(size[name], 1, MAX_SIDE));
+  return side && { field: [side], why: `must be from 1 to ${MAX_SIDE}` };
+}
+
+/** Throws a Refusal when there is a fault. */
+export function refuse(fault: FieldFault | undefined): void {
+  if (fault) throw new Refusal("invalid", `${fault.field.join(".")} ${fault.why}`);
 }
 
 function isBetween(value: number, from: number, to: number): boolean {
   return Number.isInteger(value) && value >= from && value <= to;
-}
-
-function invalid(why: string): Refusal {
-  return new Refusal("invalid", why);
 }

@@ -2,7 +2,7 @@ import { Refusal } from "../base/refusal.ts";
 import type { Child, ChildEnd, Children } from "./children.ts";
 import { bytesOfKeys, type Key } from "./keys.ts";
 import { OutputEvents, type OutputPiece } from "./output-events.ts";
-import { MAX_OUTPUT_BYTES, checkSize, type ProcessSpec } from "./process-spec.ts";
+import { MAX_OUTPUT_BYTES, faultInSize, refuse, type ProcessSpec } from "./process-spec.ts";
 import { Pty, type TerminalSize } from "./pty.ts";
 import { Pump } from "./pump.ts";
 import { ByteRing } from "./ring.ts";
@@ -149,7 +149,7 @@ export class Supervised {
   }
 
   resize(size: TerminalSize): void {
-    checkSize(size);
+    refuse(faultInSize(size));
     this.#openPty().resize(size);
   }
 

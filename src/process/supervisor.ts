@@ -2,7 +2,7 @@ import { Refusal } from "../base/refusal.ts";
 import type { Children } from "./children.ts";
 import type { Key } from "./keys.ts";
 import type { OutputPiece } from "./output-events.ts";
-import { checkSpec, type ProcessSpec } from "./process-spec.ts";
+import { faultInSpec, refuse, type ProcessSpec } from "./process-spec.ts";
 import type { TerminalSize } from "./pty.ts";
 import { Supervised, type ProcessInfo, type ProcessLogs } from "./supervised.ts";
 
@@ -48,7 +48,7 @@ export class Supervisor {
   }
 
   spawn(spec: ProcessSpec): ProcessInfo {
-    checkSpec(spec);
+    refuse(faultInSpec(spec));
     const running = [...this.#processes.values()].filter((process) => !process.hasEnded).length;
     if (running >= MAX_RUNNING) throw new Refusal("busy", `process limit reached (maximum ${MAX_RUNNING})`);
     const { children, emit, pressed, now } = this.#o;
@@ -130,11 +130,13 @@ export class Supervisor {
     }
   }
 
-  /** Ends all, what ended ones have left behind too, tells their ends, and forgets them. */
+  /** Ends all, what ended ones have left behind and those that are started meanwhile too, tells their ends, and forgets them. */
   async stopAll(graceMs: number): Promise<void> {
-    const mine = [...this.#processes.values()];
-    await Promise.all([...mine.map((process) => process.stop(graceMs)), this.#o.children.stopAll(graceMs, "process")]);
-    for (const { id } of mine) this.#forget(id);
+    do {
+      const mine = [...this.#processes.values()];
+      await Promise.all([...mine.map((process) => process.stop(graceMs)), this.#o.children.stopAll(graceMs, "process")]);
+      for (const { id } of mine) this.#forget(id);
+    } while (this.#processes.size > 0);
   }
 
   #hasEnded(process: Supervised): void {

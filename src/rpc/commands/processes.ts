@@ -1,6 +1,7 @@
+import type { z as Z } from "zod";
 import type { Zod } from "../../base/zod.ts";
-import { Refusal } from "../../base/refusal.ts";
 import { KEYS } from "../../process/keys.ts";
+import { faultInSize, faultInSpec, type FieldFault } from "../../process/process-spec.ts";
 import { command } from "../command.ts";
 import { nothing, processState } from "../shapes.ts";
 
@@ -9,6 +10,12 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL"] as const;
 
 const one = (z: Zod) => z.object({ processId: z.string() });
 const size = (z: Zod) => z.object({ cols: z.number(), rows: z.number() });
+
+/** A check of zod that gives a fault as an issue of its field. */
+const faultless = <T>(find: (value: T) => FieldFault | undefined) => (value: T, context: Z.RefinementCtx) => {
+  const fault = find(value);
+  if (fault) context.addIssue({ code: "custom", path: [...fault.field], message: fault.why });
+};
 
 const spec = (z: Zod) => z.object({
   argv: z.array(z.string()),
@@ -19,7 +26,7 @@ const spec = (z: Zod) => z.object({
   label: z.string().nullish().transform((label) => label ?? undefined),
   timeoutMs: z.number().nullish().transform((ms) => ms ?? undefined),
   outputBytes: z.number().nullish().transform((bytes) => bytes ?? undefined),
-});
+}).superRefine(faultless(faultInSpec));
 
 export const processes = {
   process_spawn: command({
@@ -55,10 +62,11 @@ export const processes = {
   process_write: command({
     summary: "Write to the stdin of a process, or its terminal.",
     when: "always",
-    params: (z) => one(z).extend({ dataBase64: z.base64().optional(), text: z.string().optional(), closeStdin: z.boolean().optional() }),
+    params: (z) => one(z)
+      .extend({ dataBase64: z.base64().optional(), text: z.string().optional(), closeStdin: z.boolean().optional() })
+      .superRefine(faultless(({ dataBase64, text, closeStdin }) => (dataBase64 === undefined && text === undefined && !closeStdin ? { field: ["dataBase64"], why: "is required, or text, or closeStdin" } : undefined))),
     data: nothing,
     run: async (app, { processId, dataBase64, text, closeStdin }) => {
-      if (dataBase64 === undefined && text === undefined && !closeStdin) throw new Refusal("invalid", "Invalid command: dataBase64: is required, or text, or closeStdin");
       const bytes = dataBase64 === undefined ? Buffer.from(text ?? "") : Buffer.from(dataBase64, "base64");
       (await app.supervisor()).write(processId, bytes, { closeStdin });
     },
@@ -73,7 +81,7 @@ export const processes = {
   process_resize: command({
     summary: "Change the size of the terminal of a process.",
     when: "always",
-    params: (z) => one(z).extend(size(z).shape),
+    params: (z) => one(z).extend(size(z).shape).superRefine(faultless(faultInSize)),
     data: nothing,
     run: async (app, { processId, cols, rows }) => { (await app.supervisor()).resize(processId, { cols, rows }); },
   }),
