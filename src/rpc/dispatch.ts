@@ -11,6 +11,9 @@ import { echoed, failureText, type FailureCode, type Head, type IdText, readLine
 
 /** Bytes that may wait unwritten before commands are held (protocol.md, section 2, Pressure). */
 const HOLD_ABOVE = 8 * 1024 * 1024;
+/** What may come in while so much waits; then lines are not wanted any more. */
+const MAX_LINES_PRESSED = 1000;
+const MAX_BYTES_PRESSED = 8 * 1024 * 1024;
 
 /** A request that has been read and not answered yet. */
 class Pending {
@@ -38,7 +41,11 @@ export class Dispatcher {
   #unchecked: Head[] | undefined;
   #zod: Zod | undefined;
   #releasing = false;
-  #closed = false;
+  /** Since the reader of stdout has fallen behind. */
+  #linesPressed = 0;
+  #bytesPressed = 0;
+  #isStopping = false;
+  #isClosed = false;
   #changed: (() => void)[] = [];
 
   constructor(
@@ -47,9 +54,10 @@ export class Dispatcher {
     private readonly maxLineBytes: number,
   ) {}
 
-  /** Requests that are held because the reader of stdout is far behind. */
-  get held(): number {
-    return this.#held.length;
+  /** Undefined while lines are wanted; else resolves when that may have changed. */
+  room(): Promise<void> | undefined {
+    if (!this.#isPressed() || (this.#linesPressed <= MAX_LINES_PRESSED && this.#bytesPressed <= MAX_BYTES_PRESSED)) return undefined;
+    return this.#held.length > 0 ? this.nextChange() : this.writer.whenBelow(HOLD_ABOVE);
   }
 
   /** True while a request that holds the end of input is unanswered. */
@@ -64,8 +72,8 @@ export class Dispatcher {
     return this.#held.length > 0 || !this.#session.idle || (this.#unchecked?.length ?? 0) > 0;
   }
 
-  /** Resolves at the next answer. */
-  nextAnswer(): Promise<void> {
+  /** Resolves when `busy` may have changed: at an answer, and when nothing waits to begin any more. */
+  nextChange(): Promise<void> {
     return new Promise((resolve) => this.#changed.push(resolve));
   }
 
@@ -75,7 +83,16 @@ export class Dispatcher {
 
   /** Judges one line and begins what it asks for; `bytes` are not kept. */
   line(bytes: Uint8Array): void {
-    this.#read(readLine(bytes));
+    if (this.#isPressed()) {
+      this.#linesPressed += 1;
+      this.#bytesPressed += bytes.length;
+    }
+    try {
+      this.#read(readLine(bytes));
+    } catch (error) {
+      logBug("the reading of a line", error);
+      this.#fail(undefined, "parse", "internal", `Failed to parse command: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   /** Loads what checks fields; the first command that has some would wait for it. */
@@ -87,6 +104,7 @@ export class Dispatcher {
     const waiting = this.#unchecked ?? [];
     this.#unchecked = undefined;
     for (const head of waiting) this.#judge(head);
+    this.#tell();
   }
 
   /** Lines keep their order: behind one that waits for its check, all others wait. */
@@ -123,23 +141,37 @@ export class Dispatcher {
     this.#accept(new Pending(id, type, found, fields.params, idValue ?? undefined));
   }
 
+  /** From now on nothing begins: what has not begun yet is answered with `cancelled`. */
+  stopBeginning(): void {
+    this.#isStopping = true;
+    for (const act of this.#held.splice(0)) act();
+  }
+
   /** Answers everything that is still open with `cancelled`, and takes nothing more. */
-  cancelAll(why: string): void {
-    this.#closed = true;
+  cancelAll(): void {
+    this.#isClosed = true;
     this.#held = [];
-    for (const pending of [...this.#pending]) this.#refuse(pending, new Refusal("cancelled", why));
+    for (const pending of [...this.#pending]) this.#refuse(pending, stopping());
   }
 
   #accept(pending: Pending): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     this.#pending.add(pending);
     if (pending.command.urgent) this.#begin(pending);
     else this.#whenHeard(() => this.#begin(pending));
   }
 
+  /** True while the reader of stdout is far behind, and until what was held has begun. */
+  #isPressed(): boolean {
+    if (this.#held.length > 0 || this.writer.pendingBytes > HOLD_ABOVE) return true;
+    this.#linesPressed = 0;
+    this.#bytesPressed = 0;
+    return false;
+  }
+
   /** At once, or when less waits unwritten. */
   #whenHeard(act: () => void): void {
-    if (this.#held.length === 0 && this.writer.pendingBytes <= HOLD_ABOVE) {
+    if (!this.#isPressed()) {
       act();
       return;
     }
@@ -167,8 +199,12 @@ export class Dispatcher {
       return;
     }
     if (when === "session" || (when === "now" && !this.#session.idle)) {
-      const earlier = when === "session" && this.#urgentInFlight.size > 0 ? [...this.#urgentInFlight] : undefined;
-      void this.#session.run(() => (earlier ? Promise.all(earlier).then(() => this.#inLane(pending)) : this.#inLane(pending)));
+      const earlier: Promise<unknown>[] = when === "session" ? [...this.#urgentInFlight] : [];
+      void this.#session.run(() => {
+        // What came before it in the lane may have had a long answer.
+        const heard = this.writer.whenBelow(HOLD_ABOVE);
+        return heard || earlier.length > 0 ? Promise.all([...earlier, heard]).then(() => this.#inLane(pending)) : this.#inLane(pending);
+      }).then(() => this.#tell());
       return;
     }
     void this.#run(pending);
@@ -190,6 +226,10 @@ export class Dispatcher {
   /** Runs and answers; undefined when that is done already, else a promise that never rejects. */
   #run(pending: Pending, lane: Partial<Request> = {}): Promise<void> | undefined {
     if (pending.answered) return undefined;
+    if (this.#isStopping) {
+      this.#refuse(pending, stopping());
+      return undefined;
+    }
     const request: Request = { release: () => {}, ...lane };
     if (pending.idValue !== undefined) request.id = pending.idValue;
     try {
@@ -242,7 +282,7 @@ export class Dispatcher {
 
   #fail(id: IdText, command: string, code: FailureCode, error: string): void {
     this.#whenHeard(() => {
-      if (!this.#closed) this.writer.write(failureText(id, command, code, error));
+      if (!this.#isClosed) this.writer.write(failureText(id, command, code, error));
     });
   }
 
@@ -250,6 +290,8 @@ export class Dispatcher {
     for (const resolve of this.#changed.splice(0)) resolve();
   }
 }
+
+const stopping = () => new Refusal("cancelled", "rpi is shutting down");
 
 function commandOf(type: string): Command | undefined {
   return Object.hasOwn(commands, type) ? commands[type] : undefined;

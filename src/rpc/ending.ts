@@ -12,6 +12,7 @@ const SIGNAL_BUDGET_MS = 550;
 const FLUSH_STALL_MS = 3000;
 /** Two signals so close together are one (a group signal beside a parent's). */
 const SAME_SIGNAL_MS = 100;
+const LONGEST_TIMER_MS = 0x7fff_ffff;
 const WATCH_EVERY_MS = 400;
 const FIRST_WATCH_MS = 250;
 
@@ -25,7 +26,8 @@ export class Ending {
   #exit!: (code: number) => void;
   #app: App | undefined;
   #dispatcher: Dispatcher | undefined;
-  #began: number | undefined;
+  #began = false;
+  #signalledAt: number | undefined;
   #draining = false;
   #code = 0;
   #watch: StdoutWatch | undefined;
@@ -40,7 +42,7 @@ export class Ending {
 
   /** True once no more commands are taken. */
   get begun(): boolean {
-    return this.#began !== undefined;
+    return this.#began;
   }
 
   watch(app: App, dispatcher: Dispatcher): void {
@@ -50,26 +52,28 @@ export class Ending {
     if (this.begun) void this.#stop();
   }
 
-  /** The first signal begins an orderly end; another one, later than 100 ms, ends at once. */
+  /** The first signal begins an orderly end, or gives its code to one that is under way; another one, later than 100 ms, ends at once. */
   signal(code: number): void {
     const now = performance.now();
-    if (this.#began !== undefined) {
-      if (now - this.#began > SAME_SIGNAL_MS) this.#exit(this.#code || code);
+    if (this.#signalledAt !== undefined) {
+      if (now - this.#signalledAt > SAME_SIGNAL_MS) this.#exit(this.#code || code);
       return;
     }
-    this.#began = now;
+    this.#signalledAt = now;
+    if (!this.#began) this.#begin(code);
+    else if (!this.writer.dead) this.#code = code;
+  }
+
+  readerGone(): void {
+    if (!this.#began) this.#begin(1);
+  }
+
+  #begin(code: number): void {
+    this.#began = true;
     this.#code = code;
     if (this.#app) void this.#stop();
     // Still opening the session: nothing runs, nothing is owed.
     else this.#exit(code);
-  }
-
-  readerGone(): void {
-    if (this.#began !== undefined) return;
-    this.#began = performance.now();
-    this.#code = 1;
-    if (this.#app) void this.#stop();
-    else this.#exit(1);
   }
 
   /** No more commands: what was accepted goes on to its end, then exit 0. */
@@ -88,17 +92,20 @@ export class Ending {
     let late = false;
     let timer: Timer | undefined;
     const timeout = new Promise<void>((resolve) => {
-      if (this.flags.drainTimeoutMs !== undefined) timer = setTimeout(() => { late = true; resolve(); }, this.flags.drainTimeoutMs);
+      const { drainTimeoutMs } = this.flags;
+      if (drainTimeoutMs !== undefined) timer = setTimeout(() => { late = true; resolve(); }, Math.min(drainTimeoutMs, LONGEST_TIMER_MS));
     });
     await app.pause();
-    if (this.flags.onEof === "abort") await app.agent.abort();
+    const ended = Promise.race([timeout, this.exitCode]);
     while (!late && !this.begun && (dispatcher.busy || !app.agent.isIdle)) {
-      await Promise.race([dispatcher.busy ? dispatcher.nextAnswer() : app.agent.whenIdle(), timeout, this.exitCode]);
+      // Each time, for what waited in the lane and has begun meanwhile.
+      if (this.flags.onEof === "abort" && !app.agent.isIdle) await Promise.race([app.agent.abort(), ended]);
+      else await Promise.race([dispatcher.busy ? dispatcher.nextChange() : app.agent.whenIdle(), ended]);
     }
     clearTimeout(timer);
     if (this.begun) return;
-    this.#began = performance.now();
-    if (!late) return this.#finish(0);
+    this.#began = true;
+    if (!late) return this.#finish();
     log("rpi: the run did not end within --drain-timeout; aborted");
     this.#code = 1;
     await this.#stop();
@@ -109,28 +116,36 @@ export class Ending {
     const app = this.#app!;
     const dispatcher = this.#dispatcher!;
     const budget = Bun.sleep(SIGNAL_BUDGET_MS);
-    const settled = app.agent.abort(GRACE_MS).then(async () => {
-      while (dispatcher.busy) await dispatcher.nextAnswer();
-    });
+    dispatcher.stopBeginning();
+    void app.pause();
+    const settled = this.#settle(app, dispatcher);
     const stopped = app.stopChildren(GRACE_MS);
     await Promise.race([Promise.all([settled, stopped]), budget]);
-    dispatcher.cancelAll("rpi is shutting down");
-    await this.#finish(this.#code, stopped);
+    dispatcher.cancelAll();
+    await this.#finish(stopped);
   }
 
-  async #finish(code: number, stopped?: Promise<void>): Promise<void> {
+  /** Resolves when nothing runs and all is answered; what was about to begin as the end came is aborted, too. */
+  async #settle(app: App, dispatcher: Dispatcher): Promise<void> {
+    await app.agent.abort(GRACE_MS);
+    while (dispatcher.busy) {
+      await dispatcher.nextChange();
+      await app.agent.abort(GRACE_MS);
+    }
+  }
+
+  async #finish(stopped?: Promise<void>): Promise<void> {
     clearTimeout(this.#timer);
-    let exit = code;
     try {
       await this.#app!.close(GRACE_MS, stopped);
     } catch (error) {
       logBug("the shutdown", error);
-      exit ||= 1;
+      this.#code ||= 1;
     }
-    this.#dispatcher!.cancelAll("rpi is shutting down");
-    if (!(await this.#lastFlush())) exit = 1;
+    this.#dispatcher!.cancelAll();
+    if (!(await this.#lastFlush())) this.#code = 1;
     await flushLog(100);
-    this.#exit(exit);
+    this.#exit(this.#code);
   }
 
   /** True when everything was written; false when the reader is gone or took nothing for 3 s. */

@@ -45,19 +45,24 @@ function readId(record: Record<string, unknown>, text: string): { id: IdText; ba
   if (id === undefined || id === null) return { id: undefined, bad: false };
   if (typeof id === "string") return { id: JSON.stringify(id), bad: false };
   if (typeof id !== "number") return { id: undefined, bad: true };
-  return { id: Number.isSafeInteger(id) ? String(id) : numberSource(text), bad: false };
+  return { id: Number.isSafeInteger(id) ? String(id) : numberSource(text, id), bad: false };
 }
 
 /** The digits of a top-level `id` as they were written: a double cannot hold every number that JSON can. */
-function numberSource(text: string): string {
+function numberSource(text: string, id: number): string {
   const sources = new Map<unknown, string>();
   const revive = function (this: unknown, key: string, value: unknown, context: { source?: string }): unknown {
     if (key === "id" && context.source !== undefined) sources.set(this, context.source);
     return value;
   };
-  // The holder of the record's own id is the record.
-  const record: unknown = JSON.parse(text, revive as (key: string, value: unknown) => unknown);
-  return sources.get(record) ?? "null";
+  try {
+    // The holder of the record's own id is the record.
+    const record: unknown = JSON.parse(text, revive as (key: string, value: unknown) => unknown);
+    return sources.get(record) ?? JSON.stringify(id);
+  } catch {
+    // A reviver is called recursively: the record is nested too deep for it.
+    return JSON.stringify(id);
+  }
 }
 
 const open = (id: IdText, command: string, success: boolean): string =>

@@ -10,8 +10,6 @@ import { failureText } from "./frames.ts";
 import { Outbound } from "./outbound.ts";
 
 const DEFAULT_MAX_LINE_BYTES = 64 * 1024 * 1024;
-/** Commands that may wait for the reader of stdout before stdin is not read any more. */
-const MAX_HELD = 1000;
 const WARM_AFTER_MS = 20;
 /** What is read before the session is open. */
 const MAX_EARLY_BYTES = 64 * 1024 * 1024;
@@ -66,38 +64,24 @@ export class Server {
   /** Reads stdin from the first moment; what comes before the session is open waits for it. */
   async #read(started: Promise<Dispatcher>, maxLineBytes: number): Promise<void> {
     let first = true;
-    let early: Uint8Array[] = [];
-    let earlyBytes = 0;
     let dispatcher: Dispatcher | undefined;
-    void started.then((ready) => {
-      dispatcher = ready;
-      for (const chunk of early) splitter.push(chunk);
-      early = [];
-    });
     const splitter = new LineSplitter(maxLineBytes, (line) => {
       if ("tooLong" in line) dispatcher!.tooLong();
       else dispatcher!.line(first ? withoutMark(line) : line);
       first = false;
     });
-    const reader = this.options.stdin.getReader();
     try {
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done || this.#ending.begun) break;
-        if (!dispatcher) {
-          early.push(value);
-          earlyBytes += value.length;
-          if (earlyBytes > MAX_EARLY_BYTES) await started;
-          continue;
-        }
-        splitter.push(value);
-        while (dispatcher.held > MAX_HELD && !this.#ending.begun) await dispatcher.nextAnswer();
+      for await (const chunk of readAhead(this.options.stdin, started)) {
+        dispatcher ??= await started;
+        if (this.#ending.begun) break;
+        splitter.push(chunk);
+        for (let room = dispatcher.room(); room && !this.#ending.begun; room = dispatcher.room()) await room;
       }
     } catch (error) {
       // A stdin that is closed or broken is at its end.
       log(`rpi: stdin: ${(error as Error).message}`);
     }
-    await started;
+    dispatcher ??= await started;
     if (!this.#ending.begun) splitter.end();
     this.#ending.endOfInput();
   }
@@ -109,6 +93,25 @@ export class Server {
     await Promise.all([Promise.race([this.#writer.whenWritten(), Bun.sleep(3000)]), flushLog(500)]);
     return 1;
   }
+}
+
+/** What the stream gives; until `started` it is read and kept, up to a limit. */
+async function* readAhead(stream: ReadableStream<Uint8Array>, started: Promise<unknown>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  const early: Uint8Array[] = [];
+  let bytes = 0;
+  let next = reader.read();
+  const ready = started.then(() => undefined);
+  while (bytes < MAX_EARLY_BYTES) {
+    const got = await Promise.race([ready, next]);
+    if (!got || got.done) break;
+    early.push(got.value);
+    bytes += got.value.length;
+    next = reader.read();
+  }
+  await ready;
+  while (early.length > 0) yield early.shift()!;
+  for (let got = await next; !got.done; got = await reader.read()) yield got.value;
 }
 
 function endFlags(flags: Flags): { onEof: "drain" | "abort"; drainTimeoutMs?: number } {

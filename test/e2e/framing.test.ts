@@ -14,6 +14,15 @@ test("each bad line is answered once, and the next command is untouched", async 
   for (const answer of got) expect(answer).toEqual({ type: "response", command: "parse", success: false, error: expect.stringMatching(/^Failed to parse command: ./), code: "parse" });
 });
 
+test("a record may be nested as deep as it likes, and its number comes back", async () => {
+  await using rpi = await start();
+  const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+  rpi.sendRaw(`{"type":"get_last_assistant_text","id":1.5,"deep":${deep}}\n`);
+  expect(await rpi.response(1.5)).toMatchObject({ success: true });
+  expect((await rpi.finish()).code).toBe(0);
+  expect(rpi.stderr).toBe("");
+});
+
 test("a line over the limit is answered once with the limit, one byte less is read", async () => {
   await using rpi = await start({ args: ["--max-line-bytes", "1000"] });
   const line = (id: string, bytes: number) => {

@@ -36,12 +36,43 @@ test("a last line without LF is run before the end", async () => {
   expect(rpi.records.at(-1)).toMatchObject({ type: "agent_settled", aborted: false });
 });
 
+test("the end of input right after any one command ends it", async () => {
+  const lines: object[] = [
+    { type: "new_session" }, { type: "clone" }, { type: "fork", entryId: "none" }, { type: "switch_session", sessionPath: "/none" }, { type: "compact" }, { type: "abort" },
+    { type: "bash" }, { type: "bash", command: "true" }, { type: "process_list" }, { type: "session_list" }, { type: "todo_op", op: "view" }, { type: "nonsense" },
+  ];
+  for (const line of lines) {
+    await using rpi = await start({ checksShapes: false });
+    rpi.send({ id: "x", ...line });
+    rpi.closeStdin();
+    expect([line, await rpi.exit()]).toEqual([line, { code: 0, signal: null }]);
+    expect(rpi.events("response").length).toBe(1);
+  }
+});
+
 test("--on-eof abort aborts the run", async () => {
   const { rpi } = await underWay([endless], ["--on-eof", "abort"]);
   await using _ = rpi;
   rpi.closeStdin();
   expect(await rpi.exit()).toEqual({ code: 0, signal: null });
   expect(rpi.events("agent_settled").map((record) => record["aborted"])).toEqual([true]);
+});
+
+test("--on-eof abort aborts a run that was about to begin, too", async () => {
+  const { rpi } = await underWay([endless, endless], ["--on-eof", "abort"]);
+  await using _ = rpi;
+  rpi.send({ type: "new_session" }, { id: "late", type: "prompt", message: "again" });
+  rpi.closeStdin();
+  expect(await rpi.exit()).toEqual({ code: 0, signal: null });
+  expect((await rpi.response("late"))["success"]).toBe(true);
+  expect(rpi.events("agent_settled").map((record) => record["aborted"])).toEqual([true, true]);
+});
+
+test("a --drain-timeout longer than any timer lets the run end", async () => {
+  await using rpi = await start({ turns: [[{ text: "a" }, { delayMs: 200 }]], args: ["--drain-timeout", "100000h"] });
+  rpi.send({ type: "prompt", message: "go" });
+  expect(await rpi.finish()).toEqual({ code: 0, signal: null });
+  expect(rpi.events("agent_settled").map((record) => record["aborted"])).toEqual([false]);
 });
 
 test("--drain-timeout bounds the wait, then it is 1", async () => {
@@ -95,11 +126,43 @@ test("a signal answers every request that is in flight", async () => {
   await rpi.gone();
 });
 
+test("a signal lets nothing begin that waited for its turn", async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const { rpi } = await underWay([endless, endless]);
+    await using _ = rpi;
+    rpi.send({ id: "n", type: "new_session" }, { id: "p", type: "prompt", message: "again" }, { id: "g", type: "get_messages" });
+    await rpi.ok("get_state");
+    rpi.signal("SIGTERM");
+    expect(await rpi.exit()).toEqual({ code: 143, signal: null });
+    const [starts, ends] = [rpi.events("agent_start").length, rpi.events("agent_settled").length];
+    expect(ends).toBe(starts);
+    for (const id of ["n", "p", "g"]) expect(rpi.events("response").filter((record) => record["id"] === id).length).toBe(1);
+  }
+}, 30_000);
+
+test("a first signal during the last flush leaves it its time", async () => {
+  await using rpi = await start({ turns: [[{ text: "x".repeat(1_000_000) }]] });
+  await rpi.run("x");
+  await rpi.ok("process_spawn", { spec: { argv: ["sleep", "61"], cwd: "/" } });
+  rpi.pauseReading();
+  rpi.send({ id: "m", type: "get_messages" });
+  rpi.closeStdin();
+  // Processes are stopped before the last flush.
+  await rpi.gone();
+  rpi.signal("SIGTERM");
+  // Longer than two signals may lie apart.
+  await Bun.sleep(200);
+  rpi.resumeReading();
+  expect(await rpi.exit()).toEqual({ code: 143, signal: null });
+  expect((await rpi.response("m"))["success"]).toBe(true);
+});
+
 test("during the drain a signal makes it an abort", async () => {
   const { rpi } = await underWay([endless]);
   await using _ = rpi;
   rpi.closeStdin();
-  await rpi.ok("get_state").catch(() => undefined);
+  // Nothing tells that the end of input was seen.
+  await Bun.sleep(100);
   rpi.signal("SIGTERM");
   expect(await rpi.exit()).toEqual({ code: 143, signal: null });
   expect(rpi.events("agent_settled").map((record) => record["aborted"])).toEqual([true]);
