@@ -18,7 +18,8 @@ export class Pump {
   #failure: { error: unknown } | undefined;
   #readAt = performance.now();
   #readBytes = 0;
-  #isHeldUp = false;
+  /** While what was read has not been taken; settles when it has. */
+  #held: Promise<void> | undefined;
   #isLetGo = false;
   #goOn: (() => void) | undefined;
   #isLeftover = false;
@@ -46,10 +47,15 @@ export class Pump {
     const enoughBytes = this.#readBytes + SETTLE_BYTES;
     for (let pauseMs = 0; !this.isAtEnd && !this.#failure && leftMs > 0 && this.#readBytes < enoughBytes; pauseMs = 1) {
       const from = performance.now();
+      if (this.#held) {
+        // Time in which nobody could take the bytes is not the child's.
+        await Promise.race([this.#done, this.#held]);
+        continue;
+      }
       await Promise.race([this.#done, Bun.sleep(pauseMs)]);
-      // Time in which nobody could take the bytes is not the child's.
-      if (!this.#isHeldUp) leftMs -= performance.now() - from;
-      if (!this.#isHeldUp && this.#isQuiet()) break;
+      if (this.#held) continue;
+      leftMs -= performance.now() - from;
+      if (this.#isQuiet()) break;
     }
     this.#isLeftover = true;
     if (this.#failure) throw this.#failure.error;
@@ -75,12 +81,12 @@ export class Pump {
   }
 
   async #hold(taken: Promise<unknown>): Promise<void> {
-    this.#isHeldUp = true;
-    await new Promise<void>((resolve, reject) => {
+    this.#held = new Promise<void>((resolve, reject) => {
       this.#goOn = resolve;
       taken.then(() => resolve(), reject);
     });
-    this.#isHeldUp = false;
+    await this.#held;
+    this.#held = undefined;
     this.#readAt = performance.now();
   }
 }
