@@ -1,5 +1,4 @@
 import * as fs from "node:fs";
-import * as path from "node:path";
 import { type Loop, loopOf, taskOf } from "./loop-task.ts";
 
 const VERSION = 1;
@@ -8,7 +7,8 @@ const VERSION = 1;
 export class LoopStore {
   readonly file: string;
 
-  constructor(sessionFile: string) {
+  /** `keepSession` makes the session's file where it is not there yet: without it nothing could be resumed. */
+  constructor(sessionFile: string, private readonly keepSession: () => void = () => {}) {
     this.file = `${sessionFile}.loops.json`;
   }
 
@@ -46,14 +46,22 @@ export class LoopStore {
       fs.rmSync(this.file, { force: true });
       return;
     }
+    this.keepSession();
     const temporary = `${this.file}.${process.pid}.tmp`;
     try {
-      fs.mkdirSync(path.dirname(this.file), { recursive: true, mode: 0o700 });
       fs.writeFileSync(temporary, `${JSON.stringify({ version: VERSION, tasks: loops.map(taskOf) })}\n`, { mode: 0o600 });
       fs.renameSync(temporary, this.file);
     } catch (error) {
-      fs.rmSync(temporary, { force: true });
+      this.#discard(temporary);
       throw error;
+    }
+  }
+
+  #discard(temporary: string): void {
+    try {
+      fs.rmSync(temporary, { force: true });
+    } catch {
+      // Why it could not be written says more.
     }
   }
 

@@ -1,10 +1,11 @@
-import fs from "node:fs";
 import path from "node:path";
 import type { Agent } from "../agent/agent.ts";
 import type { LoopEvent, LoopScheduler } from "../agent/loops.ts";
 
 /** Where durable loops of a session stand; the same name that LoopStore uses. */
 const STORE_ENDING = ".loops.json";
+/** A command that is about to begin something tells nobody when it has; a loop that lets it go first looks this often. */
+const LOOK_AGAIN_MS = 50;
 
 export interface SessionLoopsOptions {
   agent: Agent;
@@ -26,7 +27,7 @@ export class SessionLoops {
   /** Brings back what the session that is open now has stored. */
   async arrive(): Promise<void> {
     const { file } = this.o.agent.session;
-    if (file !== undefined && fs.existsSync(path.resolve(file + STORE_ENDING))) (await this.scheduler()).restore();
+    if (file !== undefined && (await Bun.file(path.resolve(file + STORE_ENDING)).exists())) (await this.scheduler()).restore();
   }
 
   /** Ends the loops of a session that goes. */
@@ -44,13 +45,20 @@ export class SessionLoops {
   async #make(): Promise<LoopScheduler> {
     const [{ LoopScheduler }, { LoopStore }] = await Promise.all([import("../agent/loops.ts"), import("../agent/loop-store.ts")]);
     const { agent, emit, isExpected } = this.o;
-    const { file } = agent.session;
+    const { session } = agent;
+    const { file } = session;
     return new LoopScheduler({
       emit,
-      ...(file === undefined ? {} : { store: new LoopStore(file) }),
+      ...(file === undefined ? {} : { store: new LoopStore(file, () => session.keep()) }),
       host: {
         isIdle: () => agent.isIdle && !isExpected(),
-        whenIdle: () => agent.whenIdle(),
+        whenIdle: async () => {
+          await agent.whenIdle();
+          while (isExpected()) {
+            await Bun.sleep(LOOK_AGAIN_MS);
+            await agent.whenIdle();
+          }
+        },
         fire: (message) => agent.injectRun(message),
         abort: () => void agent.abort(),
       },

@@ -262,6 +262,11 @@ export class Session {
     return null;
   }
 
+  /** Makes the file now, for what is stored beside it, unless it is there or there is none. Throws SessionWriteError. */
+  keep(): void {
+    this.journal.begin();
+  }
+
   /** What was appended survives a loss of power when this returns. */
   sync(): void {
     this.journal.sync();
