@@ -3,8 +3,7 @@ import type { AgentEvent } from "./agent/events.ts";
 import type { LoopEvent, LoopScheduler } from "./agent/loops.ts";
 import { stored } from "./agent/queue.ts";
 import { TodoList, type TodoEvent } from "./agent/todos.ts";
-import { systemPrompt } from "./app/instructions.ts";
-import { readAgain, readConfiguration, type Configuration } from "./app/configuration.ts";
+import { hiddenNames, readAgain, readConfiguration, type Configuration } from "./app/configuration.ts";
 import { chooseModel, modelOf } from "./app/model-choice.ts";
 import { nameFirst, openFirst } from "./app/session-choice.ts";
 import { SessionLoops } from "./app/session-loops.ts";
@@ -14,7 +13,7 @@ import { Refusal } from "./base/refusal.ts";
 import { VERSION } from "./base/version.ts";
 import type { Flags } from "./settings/flags.ts";
 import { ModelRegistry } from "./llm/registry.ts";
-import { Children } from "./process/children.ts";
+import type { Children } from "./process/children.ts";
 import type { ProcessEvent, Supervisor } from "./process/supervisor.ts";
 import type { Session } from "./session/session.ts";
 import type { Tool } from "./tools/tool.ts";
@@ -46,7 +45,6 @@ export interface AppOptions {
 export class App {
   readonly agent: Agent;
   readonly models: ModelRegistry;
-  readonly children: Children;
   readonly todos: TodoList;
   readonly sessions: Sessions;
   /** False while start-up work goes on that prompts wait for. */
@@ -56,7 +54,9 @@ export class App {
   readonly #loops: SessionLoops;
   readonly #told = new Set<string>();
   #tools: Promise<Tool[]> | undefined;
+  #children: Promise<Children> | undefined;
   #supervisor: Promise<Supervisor> | undefined;
+  #isStopped = false;
 
   private constructor(
     private readonly options: AppOptions,
@@ -65,15 +65,14 @@ export class App {
   ) {
     const { settings } = configuration;
     this.models = configuration.models;
-    this.children = new Children({ env: options.env, hiddenNames: configuration.hiddenNames });
     const { spec, level } = chooseModel(configuration, options.flags, session);
     this.agent = new Agent(session, spec, level, {
       emit: options.emit,
       ready: options.ready,
       models: this.models,
-      children: this.children,
+      children: () => this.children(),
       tools: () => this.tools(),
-      systemPrompt: (tools) => systemPrompt(tools, configuration, options.flags, this.agent.session.cwd, (words) => this.#noticeOnce("context_file", words)),
+      systemPrompt: async (tools) => (await import("./app/instructions.ts")).systemPrompt(tools, configuration, options.flags, this.agent.session.cwd, (words) => this.#noticeOnce("context_file", words)),
       settings,
       scope: configuration.scope,
     });
@@ -125,10 +124,10 @@ export class App {
   }
 
   /** Reads settings and models again; what could not be used is told, and what was read before stands. */
-  reload(): { changed: string[] } {
+  async reload(): Promise<{ changed: string[] }> {
     if (!this.agent.isIdle) throw new Refusal("busy", "Settings are read again only at rest: wait for agent_settled, or abort");
     const { configuration } = this;
-    const changed = readAgain(configuration, this.options.flags);
+    const changed = await readAgain(configuration, this.options.flags);
     for (const { code, message, level } of configuration.notices.splice(0)) this.#notice(code, message, level);
     if (changed.length > 0) {
       this.#tools = undefined;
@@ -154,10 +153,27 @@ export class App {
     return this.#loops.scheduler();
   }
 
+  /** Loaded with the first child. */
+  children(): Promise<Children> {
+    return (this.#children ??= this.#makeChildren());
+  }
+
+  async #makeChildren(): Promise<Children> {
+    const { Children } = await import("./process/children.ts");
+    const children = new Children({ env: this.options.env, hiddenNames: hiddenNames(this.configuration.settings) });
+    if (this.#isStopped) await children.close(0);
+    return children;
+  }
+
   /** Loaded with the first process. */
   supervisor(): Promise<Supervisor> {
+    return (this.#supervisor ??= this.#makeSupervisor());
+  }
+
+  async #makeSupervisor(): Promise<Supervisor> {
     const { emit, pressed } = this.options;
-    return (this.#supervisor ??= import("./process/supervisor.ts").then(({ Supervisor }) => new Supervisor({ children: this.children, emit, pressed })));
+    const [{ Supervisor }, children] = await Promise.all([import("./process/supervisor.ts"), this.children()]);
+    return new Supervisor({ children, emit, pressed });
   }
 
   async #stopProcesses(graceMs: number): Promise<void> {
@@ -211,7 +227,9 @@ export class App {
 
   /** Stops every child that is left, for good: TERM, `graceMs`, KILL, until all are gone and told. */
   async stopChildren(graceMs: number): Promise<void> {
-    await Promise.all([this.#stopProcesses(graceMs), this.children.close(graceMs)]);
+    this.#isStopped = true;
+    const children = await this.#children;
+    await Promise.all([this.#stopProcesses(graceMs), children?.close(graceMs)]);
   }
 
   /** Ends what the app is made of; nothing of it may be used afterwards. `stopped`: children are being stopped already. */
@@ -246,7 +264,7 @@ export class App {
     const { tools, settings } = this.configuration;
     const { loadTools } = await import("./tools/catalog.ts");
     return loadTools(tools, {
-      children: this.children,
+      children: await this.children(),
       shellPath: settings.shellPath,
       ...(tools.includes("process") ? { process: await this.supervisor() } : {}),
       todo: async () => (await import("./agent/todo-tool.ts")).todoTool(this.todos),

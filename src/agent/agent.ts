@@ -37,7 +37,8 @@ export interface AgentOptions {
   /** See StreamOptions.ready. */
   ready?(): Promise<void> | undefined;
   models: Pick<ModelRegistry, "available" | "find" | "hasKey" | "stream">;
-  children: Children;
+  /** Loaded with the first of them. */
+  children(): Promise<Children>;
   /** The active tools; asked once a run. */
   tools(): Promise<Tool[]>;
   systemPrompt(tools: Tool[]): Promise<string>;

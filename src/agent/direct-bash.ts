@@ -25,7 +25,7 @@ export interface BashResult {
 
 export interface DirectBashHost {
   session(): Session;
-  children: Children;
+  children(): Promise<Children>;
   shellPath(): string | undefined;
   emit(event: AgentEvent): void;
   ready?: (() => Promise<void> | undefined) | undefined;
@@ -74,8 +74,8 @@ export class DirectBash {
 
   async #run({ command, excludeFromContext, requestId }: BashCommand, signal: AbortSignal): Promise<BashResult> {
     const { host } = this;
-    const { runShell } = await import("../process/shell.ts");
-    const { output, exitCode, cancelled, truncated, fullOutputPath } = await runShell(host.children, {
+    const [{ runShell }, children] = await Promise.all([import("../process/shell.ts"), host.children()]);
+    const { output, exitCode, cancelled, truncated, fullOutputPath } = await runShell(children, {
       command,
       cwd: host.session().cwd,
       signal,

@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import fs from "../base/lazy-fs.ts";
 import { log } from "../base/log.ts";
 
 /**

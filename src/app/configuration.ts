@@ -2,7 +2,7 @@ import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { Flags } from "../settings/flags.ts";
 import type { Choice } from "../llm/pattern.ts";
-import { PROVIDER_KEY_NAMES } from "../llm/provider.ts";
+import { providerKeyNames } from "../llm/provider.ts";
 import type { ProviderConfig } from "../llm/provider-config.ts";
 import { type FauxOptions, ModelRegistry } from "../llm/registry.ts";
 import type { SessionPlaces } from "../session/list.ts";
@@ -24,8 +24,6 @@ export interface Configuration {
   scope: readonly Choice[];
   /** Names of the tools that the model has. */
   tools: readonly string[];
-  /** Environment variables that children do not get. */
-  hiddenNames: ReadonlySet<string>;
   /** What was skipped or ignored while reading, to be told once. */
   notices: Notice[];
   /** False with --no-session. */
@@ -40,7 +38,7 @@ export async function readConfiguration({ flags, env, cwd }: Pick<AppOptions, "f
   const notices: Notice[] = [];
   const fault = ({ message }: FileFault) => notices.push({ level: "warning", code: "bad_file", message });
   const agentDir = await agentFolder(env);
-  const { settings = readSettings(undefined, () => {}), providers = {} } = readFiles(agentDir, fault);
+  const { settings = readSettings(undefined, () => {}), providers = {} } = await readFiles(agentDir, fault);
   const sessionDir = flags["session-dir"] ?? env.PI_CODING_AGENT_SESSION_DIR ?? settings.sessionDir;
   const fixed = sessionDir ? path.resolve(cwd, await expandHome(sessionDir, env)) : undefined;
   const models = new ModelRegistry({ providers, env, timeouts: settings.timeouts, faux: await readFaux(flags, env, cwd), apiKey: keyFlag(flags) });
@@ -57,7 +55,6 @@ export async function readConfiguration({ flags, env, cwd }: Pick<AppOptions, "f
     tools,
     keepsFiles: !flags["no-session"],
     places: { root: path.join(agentDir, "sessions"), ...(fixed === undefined ? {} : { dir: fixed }) },
-    hiddenNames: new Set([...PROVIDER_KEY_NAMES].filter((name) => !settings.childEnv.allow.includes(name))),
     sessionFolder: (folder) => fixed ?? sessionFolder(agentDir, folder),
   };
 }
@@ -66,8 +63,8 @@ export async function readConfiguration({ flags, env, cwd }: Pick<AppOptions, "f
  * Takes what has changed in the files since; a file that cannot be used leaves what was read before. Gives the names
  * of what is another now. What the session was given by commands stays.
  */
-export function readAgain(configuration: Configuration, flags: Flags): string[] {
-  const { settings, providers } = readFiles(configuration.agentDir, ({ message }) => configuration.notices.push({ level: "warning", code: "bad_file", message }));
+export async function readAgain(configuration: Configuration, flags: Flags): Promise<string[]> {
+  const { settings, providers } = await readFiles(configuration.agentDir, ({ message }) => configuration.notices.push({ level: "warning", code: "bad_file", message }));
   const changed: string[] = [];
   if (settings && JSON.stringify(settings) !== JSON.stringify(configuration.settings)) {
     changed.push("settings");
@@ -84,17 +81,18 @@ export function readAgain(configuration: Configuration, flags: Flags): string[] 
 }
 
 /** What the files of the agent folder say; undefined for one that cannot be used. */
-function readFiles(agentDir: string, fault: (fault: FileFault) => void): { settings: Settings | undefined; providers: Record<string, ProviderConfig> | undefined } {
-  const file = path.join(agentDir, "settings.json");
-  const read = readJsonFile(file, fault);
-  return {
-    settings: read && readSettings(read.content, (words) => fault({ file, message: `${file}: ${words}` })),
-    providers: readProviders(path.join(agentDir, "models.json"), fault),
-  };
+async function readFiles(agentDir: string, fault: (fault: FileFault) => void): Promise<{ settings: Settings | undefined; providers: Record<string, ProviderConfig> | undefined }> {
+  const [settings, providers] = await Promise.all([readSettingsFile(path.join(agentDir, "settings.json"), fault), readProviders(path.join(agentDir, "models.json"), fault)]);
+  return { settings, providers };
 }
 
-function readProviders(file: string, fault: (fault: FileFault) => void): Record<string, ProviderConfig> | undefined {
-  const read = readJsonFile(file, fault);
+async function readSettingsFile(file: string, fault: (fault: FileFault) => void): Promise<Settings | undefined> {
+  const read = await readJsonFile(file, fault);
+  return read && readSettings(read.content, (words) => fault({ file, message: `${file}: ${words}` }));
+}
+
+async function readProviders(file: string, fault: (fault: FileFault) => void): Promise<Record<string, ProviderConfig> | undefined> {
+  const read = await readJsonFile(file, fault);
   if (read?.content === undefined) return read && {};
   const providers = (read.content as { providers?: unknown } | null)?.providers;
   if (providers !== null && typeof providers === "object" && !Array.isArray(providers)) return providers as Record<string, ProviderConfig>;
@@ -135,4 +133,9 @@ export function chooseTools(flags: Flags): string[] {
   } else if (listed) chosen = listed.flatMap((name) => (name.includes("*") ? BUILT_IN.filter((one) => new Bun.Glob(name).match(one)) : [name]));
   const excluded = names(flags["exclude-tools"])?.map((pattern) => new Bun.Glob(pattern)) ?? [];
   return chosen.filter((name) => !excluded.some((glob) => glob.match(name)));
+}
+
+/** Environment variables that children do not get. */
+export function hiddenNames({ childEnv }: Settings): ReadonlySet<string> {
+  return new Set(providerKeyNames().filter((name) => !childEnv.allow.includes(name)));
 }

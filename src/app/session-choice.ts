@@ -1,6 +1,5 @@
-import fs from "node:fs";
+import fs from "../base/lazy-fs.ts";
 import type { AppOptions } from "../app.ts";
-import { findSession, newestSession, sessionWithId } from "../session/find.ts";
 import { sessionName } from "../session/name.ts";
 import type { Notice } from "../session/open.ts";
 import { Session } from "../session/session.ts";
@@ -36,6 +35,8 @@ async function choose(configuration: Configuration, { flags, cwd }: AppOptions):
   const dir = configuration.keepsFiles ? configuration.sessionFolder(cwd) : null;
   const id = flags["session-id"];
   const named = flags.session ?? flags.resume;
+  if (named === undefined && flags.fork === undefined && !flags.continue && id === undefined) return Session.create({ cwd, dir });
+  const { findSession, newestSession, sessionWithId } = await import("../session/find.ts");
   if (named !== undefined) return Session.open(findSession(named, places, cwd));
   if (flags.fork !== undefined) return Session.fork(findSession(flags.fork, places, cwd), { cwd, dir, ...(id === undefined ? {} : { id }) });
   const found = flags.continue ? newestSession(places, cwd) : id === undefined || dir === null ? undefined : sessionWithId(id, places, cwd);

@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import fs from "../base/lazy-fs.ts";
 import path from "node:path";
 import type { Agent } from "../agent/agent.ts";
 import { stored } from "../agent/queue.ts";

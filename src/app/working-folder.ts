@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import fs from "../base/lazy-fs.ts";
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 

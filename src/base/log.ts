@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import fs from "./lazy-fs.ts";
 
 /** A reader of stderr that stalls may cost diagnostics, never memory. */
 const MAX_WAITING = 256 * 1024;

@@ -44,10 +44,10 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
 };
 
 /** Variables that hold a key of a provider, those of providers that rpi does not speak to included: kept from children. */
-export const PROVIDER_KEY_NAMES: ReadonlySet<string> = new Set([
+export const providerKeyNames = (): string[] => [
   ...Object.values(KNOWN_PROVIDERS).flatMap((known) => known.env),
   "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN", "OPENAI_ADMIN_KEY", "AWS_BEARER_TOKEN_BEDROCK",
   "COPILOT_GITHUB_TOKEN", "RADIUS_API_KEY", "TYPESAFE_API_KEY", "ANT_LING_API_KEY",
   "QWEN_TOKEN_PLAN_API_KEY", "QWEN_TOKEN_PLAN_CN_API_KEY", "DASHSCOPE_API_KEY",
   "XIAOMI_TOKEN_PLAN_CN_API_KEY", "XIAOMI_TOKEN_PLAN_AMS_API_KEY", "XIAOMI_TOKEN_PLAN_SGP_API_KEY",
-]);
+];

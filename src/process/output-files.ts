@@ -1,5 +1,5 @@
-import { closeSync, openSync, unlinkSync, write } from "node:fs";
 import { join } from "node:path";
+import fs from "../base/lazy-fs.ts";
 
 /** Files that go when rpi does. */
 const passing = new Set<string>();
@@ -14,7 +14,7 @@ export function keep(path: string): void {
 export function removeOutputFiles(): void {
   for (const path of passing) {
     try {
-      unlinkSync(path);
+      fs.unlinkSync(path);
     } catch {
       // Somebody has removed or moved it already.
     }
@@ -25,7 +25,7 @@ export function removeOutputFiles(): void {
 function create(): { path: string; fd: number } {
   const { tmpdir } = require("node:os") as typeof import("node:os");
   const path = join(tmpdir(), `rpi-output-${crypto.getRandomValues(new Uint8Array(9)).toHex()}.log`);
-  const fd = openSync(path, "wx", 0o600);
+  const fd = fs.openSync(path, "wx", 0o600);
   passing.add(path);
   if (!isWatchingExit) process.on("exit", removeOutputFiles);
   isWatchingExit = true;
@@ -80,9 +80,9 @@ export class OutputFile {
     while (this.#isWriting) await this.#writing;
     this.#waiting = [];
     if (this.#file) {
-      closeSync(this.#file.fd);
+      fs.closeSync(this.#file.fd);
       if (!isWanted || this.#failure !== undefined) {
-        unlinkSync(this.#file.path);
+        fs.unlinkSync(this.#file.path);
         passing.delete(this.#file.path);
       }
     }
@@ -115,7 +115,7 @@ export class OutputFile {
 async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
     at += await new Promise<number>((resolve, reject) => {
-      write(fd, bytes, at, bytes.length - at, null, (error, written) => (error ? reject(error) : resolve(written)));
+      fs.write(fd, bytes, at, bytes.length - at, null, (error, written) => (error ? reject(error) : resolve(written)));
     });
   }
 }

@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import fs from "../base/lazy-fs.ts";
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { lockFile, type Lock } from "./lock.ts";
@@ -23,8 +23,6 @@ export class SessionWriteError extends Error {
   }
 }
 
-const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = fs.constants;
-
 /** The file of a session, locked, read at any place and written at its end only. */
 export class SessionFile {
   /** The file ends with a line without its LF: what is written next begins with one. */
@@ -42,6 +40,7 @@ export class SessionFile {
 
   /** Makes the file (0600) and, where they are missing, its folders (0700). A file that exists is an error. */
   static create(file: string): SessionFile {
+    const { O_APPEND, O_CREAT, O_EXCL, O_RDWR } = fs.constants;
     let fd: number | undefined;
     try {
       fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -71,7 +70,7 @@ export class SessionFile {
 
   /** Opens a file that another process may be writing, to read it. Throws Refusal. */
   static peek(file: string): SessionFile {
-    return opened(file, () => new SessionFile(file, fs.openSync(file, O_RDONLY), { isHeld: false, release() {} }, false));
+    return opened(file, () => new SessionFile(file, fs.openSync(file, fs.constants.O_RDONLY), { isHeld: false, release() {} }, false));
   }
 
   get isLocked(): boolean {
@@ -156,6 +155,7 @@ function opened(file: string, open: () => SessionFile): SessionFile {
 }
 
 function openToWrite(file: string): { fd: number; isWritable: boolean } {
+  const { O_APPEND, O_RDONLY, O_RDWR } = fs.constants;
   try {
     return { fd: fs.openSync(file, O_RDWR | O_APPEND), isWritable: true };
   } catch (error) {
@@ -172,7 +172,7 @@ function asRefusal(file: string, error: unknown): unknown {
 }
 
 function syncFolder(folder: string): void {
-  const fd = fs.openSync(folder, O_RDONLY);
+  const fd = fs.openSync(folder, fs.constants.O_RDONLY);
   try {
     fs.fsyncSync(fd);
   } finally {

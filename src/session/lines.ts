@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import fs from "../base/lazy-fs.ts";
 import { isUtf8 } from "node:buffer";
 
 /** Told of the lines of a file, in order, many at a time. `base` is the offset of the buffer in the file. */

@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import fs from "../base/lazy-fs.ts";
 import type { Claim } from "./claim.ts";
 
 const LOCK_EX = 2;

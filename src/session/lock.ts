@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import fs from "../base/lazy-fs.ts";
 import { Refusal } from "../base/refusal.ts";
 import { claimByFlock } from "./lock-flock.ts";
 import { claimOnWindows } from "./lock-windows.ts";

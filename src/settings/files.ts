@@ -1,4 +1,3 @@
-import fs from "node:fs";
 import path from "node:path";
 
 /** Something in a file that could not be used; told on stderr and as a `notice`. */
@@ -30,10 +29,10 @@ async function homeFolder(env: Record<string, string | undefined>): Promise<stri
  * A JSON file: its content, which is undefined when there is none; nothing at all when it cannot be used, which
  * `fault` is told.
  */
-export function readJsonFile(file: string, fault: (fault: FileFault) => void): { content: unknown } | undefined {
+export async function readJsonFile(file: string, fault: (fault: FileFault) => void): Promise<{ content: unknown } | undefined> {
   let text: string;
   try {
-    text = fs.readFileSync(file, "utf8");
+    text = await Bun.file(file).text();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return { content: undefined };

@@ -8,7 +8,7 @@ import { Session } from "../../src/session/session.ts";
 import { asks, call, diskFull, gate, hangs, rig, start, text, tool } from "./rig.ts";
 
 const children = new Children({ env: process.env, hiddenNames: new Set() });
-const own = (o: Parameters<typeof rig>[0] = {}) => rig({ ...o, more: { ...o.more, children } });
+const own = (o: Parameters<typeof rig>[0] = {}) => rig({ ...o, more: { ...o.more, children: async () => children } });
 const roles = ({ session }: ReturnType<typeof rig>) => session.messages().map(({ role }) => role);
 
 afterAll(() => children.stopAll(100));

@@ -101,6 +101,7 @@ export function rig(o: RigOptions = {}) {
   const used = "spec" in o ? o.spec : spec();
   const specs = o.specs ?? (used ? [used] : []);
   const session = o.session ?? Session.create({ cwd: process.cwd(), dir: null });
+  const children = new Children({ env: process.env, hiddenNames: new Set() });
   const agent = new Agent(session, used, o.level ?? "off", {
     emit: (event) => {
       events.push(event);
@@ -116,7 +117,7 @@ export function rig(o: RigOptions = {}) {
         return step({ spec: one, request, options, n: requests.length });
       },
     },
-    children: new Children({ env: process.env, hiddenNames: new Set() }),
+    children: async () => children,
     tools: async () => o.tools ?? [],
     systemPrompt: async () => "You are a test.",
     ...o.more,
