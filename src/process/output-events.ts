@@ -23,7 +23,7 @@ export class OutputEvents {
   #pushedAt = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** While `isPressed` nothing is told, and what the ring has moved past by then is a gap between the cursors. */
+  /** While `isPressed` nothing but the last piece is told, and what the ring has moved past by then is a gap between the cursors. */
   constructor(o: { ring: ByteRing; maxBytes: number; emit: (piece: OutputPiece) => void; isPressed: () => boolean; now?: () => number }) {
     this.#ring = o.ring;
     this.#pieceBytes = Math.min(PIECE_BYTES, o.maxBytes);
@@ -49,10 +49,9 @@ export class OutputEvents {
     else if (this.#told < this.#ring.end) this.#flushSoon();
   }
 
-  /** Tells what has not been told, for the last time. */
+  /** Tells the last of it, under pressure too: how something ended is what its reader will want, and it is one piece. */
   end(): void {
-    this.#flush();
-    clearTimeout(this.#timer);
+    this.#tell();
   }
 
   #flushSoon(): void {
@@ -63,12 +62,16 @@ export class OutputEvents {
   }
 
   #flush(): void {
-    const { end } = this.#ring;
-    if (this.#told === end) return;
     // Asked again soon: when the reader is back it hears the newest piece.
-    if (this.#isPressed()) return this.#flushSoon();
+    if (this.#isPressed()) this.#flushSoon();
+    else this.#tell();
+  }
+
+  #tell(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    const { end } = this.#ring;
+    if (this.#told === end) return;
     const startCursor = Math.max(this.#told, this.#ring.start, end - this.#pieceBytes);
     this.#told = end;
     const dataBase64 = Buffer.from(this.#ring.slice(startCursor, end).buffer).toString("base64");

@@ -48,7 +48,7 @@ test("a small ring is told whole too, in pieces that fit", () => {
   expect(cursors()).toEqual([[0, 7], [7, 17], [17, 25]]);
 });
 
-test("under pressure nothing is told, and afterwards the newest piece: the cursors show the gap", async () => {
+test("under pressure nothing is told, afterwards the newest piece, and the last one in any case: the cursors show the gaps", async () => {
   const { push, events, state, cursors } = rig(1024 * 1024);
   state.isPressed = true;
   push(500_000);
@@ -57,7 +57,8 @@ test("under pressure nothing is told, and afterwards the newest piece: the curso
   await until(() => cursors().length > 0, "an event");
   expect(cursors()).toEqual([[500_000 - 65_536, 500_000]]);
   state.isPressed = true;
-  push(3);
-  events.end();
+  push(100_000);
   expect(cursors().length).toBe(1);
+  events.end();
+  expect(cursors().slice(1)).toEqual([[600_000 - 65_536, 600_000]]);
 });

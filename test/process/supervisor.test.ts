@@ -175,11 +175,12 @@ describe("logs", () => {
     expect(told).toBe(Array.from({ length: 1000 }, (_, i) => `${String(i).padStart(9, "0")}\n`).join(""));
   });
 
-  test("hold the end of a flood that nobody was told of", async () => {
+  test("hold more of a flood than was told of it under pressure: its last piece", async () => {
     await using r = rig({ pressed: () => true });
     const { id } = r.sh("yes 0123456 | head -c 20000000");
     expect(await r.supervisor.wait(id)).toMatchObject({ outputCursor: 20_000_000, outputStartCursor: 20_000_000 - 1024 * 1024 });
-    expect(r.events.map(({ type }) => type)).toEqual(["process_started", "process_exited"]);
+    expect(r.events.map(({ type }) => type)).toEqual(["process_started", "process_output", "process_exited"]);
+    expect(r.events[1]).toMatchObject({ startCursor: 20_000_000 - 65_536, cursor: 20_000_000 });
   });
 
   test("can be waited for", async () => {
