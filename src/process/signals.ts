@@ -1,3 +1,7 @@
+/** Those that a client may send to a process (protocol.md, section 8). */
+export const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL"] as const;
+export type ProcessSignal = (typeof SIGNALS)[number];
+
 /** Sends a signal to a process or, with a negative number, to a group. False when it is gone or may not be signalled. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   try {

@@ -4,6 +4,7 @@ import type { Key } from "./keys.ts";
 import type { OutputPiece } from "./output-events.ts";
 import { faultInSpec, refuse, type ProcessSpec } from "./process-spec.ts";
 import type { TerminalSize } from "./pty.ts";
+import type { ProcessSignal } from "./signals.ts";
 import { Supervised, type ProcessInfo, type ProcessLogs } from "./supervised.ts";
 
 export type { Key } from "./keys.ts";
@@ -15,9 +16,6 @@ export type ProcessEvent =
   | { type: "process_started"; process: ProcessInfo }
   | ({ type: "process_output"; id: string; stream: "combined" } & OutputPiece)
   | { type: "process_exited"; process: ProcessInfo };
-
-export const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL"] as const;
-export type ProcessSignal = (typeof SIGNALS)[number];
 
 const MAX_RUNNING = 16;
 const MAX_ENDED = 16;

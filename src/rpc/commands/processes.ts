@@ -2,11 +2,9 @@ import type { z as Z } from "zod";
 import type { Zod } from "../../base/zod.ts";
 import { KEYS } from "../../process/keys.ts";
 import { faultInSize, faultInSpec, type FieldFault } from "../../process/process-spec.ts";
+import { SIGNALS } from "../../process/signals.ts";
 import { command } from "../command.ts";
 import { nothing, processState } from "../shapes.ts";
-
-/** The signals of `process_signal` (protocol.md, section 8). */
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL"] as const;
 
 const one = (z: Zod) => z.object({ processId: z.string() });
 const size = (z: Zod) => z.object({ cols: z.number(), rows: z.number() });
