@@ -1,4 +1,4 @@
-import fs from "../base/lazy-fs.ts";
+import fs from "node:fs";
 import path from "node:path";
 import { glance, type SessionSummary } from "./glance.ts";
 import { newScratch } from "./lines.ts";
@@ -38,7 +38,8 @@ export async function listSessions(places: SessionPlaces, cwd?: string): Promise
 /** The files that can be sessions, of one working directory or of all. */
 export function* sessionFiles({ root, dir }: SessionPlaces, cwd?: string): Generator<string> {
   for (const folder of dir !== undefined ? [dir] : cwd !== undefined ? [path.join(root, folderName(cwd))] : foldersIn(root)) {
-    for (const name of namesIn(folder)) if (name.endsWith(".jsonl")) yield path.join(folder, name);
+    // Opening a pipe waits for its other end.
+    for (const entry of entriesIn(folder)) if (entry.name.endsWith(".jsonl") && !entry.isFIFO()) yield path.join(folder, entry.name);
   }
 }
 
@@ -61,12 +62,12 @@ async function lookAt(file: string, scratch: ReturnType<typeof newScratch>): Pro
 }
 
 function foldersIn(root: string): string[] {
-  return namesIn(root).map((name) => path.join(root, name));
+  return entriesIn(root).map(({ name }) => path.join(root, name));
 }
 
-function namesIn(folder: string): string[] {
+function entriesIn(folder: string): Dirent[] {
   try {
-    return fs.readdirSync(folder);
+    return fs.readdirSync(folder, { withFileTypes: true });
   } catch {
     return []; // Not there yet, or not a folder.
   }

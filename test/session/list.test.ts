@@ -50,6 +50,7 @@ describe("the list", () => {
     put(path.join(places.root, "--x--", "empty.jsonl"), [], "");
     put(path.join(places.root, "--x--", "other.txt"), talk(["q"]));
     fs.mkdirSync(path.join(places.root, "--x--", "folder.jsonl"));
+    if (process.platform !== "win32") Bun.spawnSync(["mkfifo", path.join(places.root, "--x--", "pipe.jsonl")]);
     put(path.join(places.root, "--x--", "made.jsonl"), [...talk(["q"]), entry("0000000a", idOf(1), { type: "session_info", name: "x" }), entry("0000000b", "0000000a", { type: "session_info", name: "" })]);
     const all = await listSessions(places);
     expect(all.map(({ path: file, name }) => [path.basename(file), name])).toEqual([["made.jsonl", undefined]]);
