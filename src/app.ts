@@ -98,7 +98,7 @@ export class App {
     const session = await openFirst(configuration, options);
     try {
       const app = new App(options, configuration, session);
-      await app.#begin();
+      await app.#begin({ hasModel: options.flags.model !== undefined });
       // Behind the model and the level that a new session begins with.
       nameFirst(session, options.flags.name);
       return app;
@@ -240,19 +240,33 @@ export class App {
     this.agent.session.close();
   }
 
-  /** Takes up the session that the agent has now. A new one says first with which model and level it begins. */
-  async #begin(): Promise<void> {
+  /**
+   * Takes up the session that the agent has now. A new one says first with which model and level it begins.
+   * `hasModel`: the model was chosen on purpose, whatever the session was left with.
+   */
+  async #begin({ hasModel = false } = {}): Promise<void> {
     const { session, model, thinkingLevel } = this.agent;
     if (!(await this.todos.restore(session.todos()))) this.configuration.notices.push({ level: "warning", code: "bad_todos", message: "The session's todos could not be read; the list is empty" });
     if (session.leafId !== null) {
       const left = session.modelChoice();
-      if (left && (left.provider !== model?.model.provider || left.modelId !== model.model.id) && !this.options.flags.model) {
+      if (left && (left.provider !== model?.model.provider || left.modelId !== model.model.id) && !hasModel) {
         this.configuration.notices.push({ level: "warning", code: "model_unavailable", message: `The session's model ${left.provider}/${left.modelId} cannot be used here; it goes on with ${model ? `${model.model.provider}/${model.model.id}` : "none"}` });
       }
       return;
     }
     if (model) session.append({ type: "model_change", provider: model.model.provider, modelId: model.model.id });
     session.append({ type: "thinking_level_change", thinkingLevel });
+  }
+
+  /** Loads what the first run needs, in pieces between which commands are answered. Rejects with what that run would tell. */
+  async warm(): Promise<void> {
+    const { model } = this.agent;
+    if (model) await this.models.warm(model);
+    const [tools, { toolSchema }] = await Promise.all([this.tools(), import("./tools/schema.ts"), import("./app/instructions.ts")]);
+    for (const tool of tools) {
+      toolSchema(tool);
+      await new Promise(setImmediate);
+    }
   }
 
   tools(): Promise<Tool[]> {

@@ -35,7 +35,7 @@ export class Sessions {
 
   async begin(parentSession?: string): Promise<Replaced> {
     const { cwd } = this.#current;
-    return this.#replace(async () => Session.create({ cwd, dir: this.#dir, ...(parentSession === undefined ? {} : { parentSession: path.resolve(cwd, parentSession) }) }), { keepsModel: true });
+    return this.#replace(async () => Session.create({ cwd, dir: this.#dir, ...(parentSession ? { parentSession: path.resolve(cwd, parentSession) } : {}) }), { keepsModel: true });
   }
 
   async switchTo(sessionPath: string): Promise<Replaced> {

@@ -64,3 +64,24 @@ test("a session that is taken up again has its model, its level and its queue", 
   expect(rpi.records.slice(from).map((record) => record.type)).toEqual(["session_started", "queue_update", "response"]);
   expect(await rpi.ok("get_state")).toMatchObject({ model: { id: "deep" }, thinkingLevel: "low", pendingMessageCount: 1 });
 });
+
+test("a model that cannot be used any more is told, at the start and after a switch, but not where --model names another", async () => {
+  using sandbox = new Sandbox();
+  const models = (...ids: string[]) => sandbox.writeAgent("models.json", { providers: { mine: { baseUrl: "http://127.0.0.1:9/v1", api: "openai-completions", models: ids.map((id) => ({ id })) } } });
+  models("old");
+  await using first = await start({ sandbox, model: "mine/old", args: ["--name", "left behind"] });
+  const { sessionFile } = await first.ok("get_state");
+  await first.finish();
+  models("new");
+  const notice = (now: string) => ({ type: "notice", level: "warning", code: "model_unavailable", message: `The session's model mine/old cannot be used here; it goes on with ${now}` });
+  await using resumed = await start({ sandbox, model: null, args: ["-c"] });
+  await resumed.ok("get_state");
+  expect(resumed.events("notice")).toEqual([notice("mine/new")]);
+  await resumed.finish();
+  await using named = await start({ sandbox, args: ["-c"] });
+  await named.ok("get_state");
+  expect(named.events("notice")).toEqual([]);
+  await named.ok("new_session");
+  await named.ok("switch_session", { sessionPath: sessionFile });
+  expect(named.events("notice")).toEqual([notice("faux/faux-1")]);
+});

@@ -43,6 +43,17 @@ test("each way to another session ends the run first, tells the new one before i
   });
 });
 
+test("a new session names its parent, absolute, when it is given one", async () => {
+  await using rpi = await start();
+  const parents: unknown[] = [];
+  for (const parentSession of ["before.jsonl", "", null]) {
+    await rpi.ok("new_session", { parentSession });
+    await rpi.ok("set_session_name", { name: "kept" });
+    parents.push(JSON.parse(readFileSync((await rpi.ok("get_state")).sessionFile, "utf8").split("\n")[0]!).parentSession);
+  }
+  expect(parents).toEqual([path.join(rpi.sandbox.cwd, "before.jsonl"), undefined, undefined]);
+});
+
 test("what is refused changes nothing: the run goes on, and no file is made", async () => {
   await using rpi = await start({ turns: [stalled] });
   await streaming(rpi);
