@@ -1,4 +1,5 @@
 import * as fs from "node:fs";
+import { loopsFile } from "./loops-file.ts";
 import { type Loop, loopOf, taskOf } from "./loop-task.ts";
 
 const VERSION = 1;
@@ -9,12 +10,7 @@ export class LoopStore {
 
   /** `keepSession` makes the session's file where it is not there yet: without it nothing could be resumed. */
   constructor(sessionFile: string, private readonly keepSession: () => void = () => {}) {
-    this.file = `${sessionFile}.loops.json`;
-  }
-
-  /** Whether anything is stored, without reading it. */
-  static has(sessionFile: string): boolean {
-    return fs.existsSync(new LoopStore(sessionFile).file);
+    this.file = loopsFile(sessionFile);
   }
 
   /**

@@ -1,9 +1,7 @@
-import path from "node:path";
 import type { Agent } from "../agent/agent.ts";
 import type { LoopEvent, LoopScheduler } from "../agent/loops.ts";
+import { loopsFile } from "../agent/loops-file.ts";
 
-/** Where durable loops of a session stand; the same name that LoopStore uses. */
-const STORE_ENDING = ".loops.json";
 /** A command that is about to begin something tells nobody when it has; a loop that lets it go first looks this often. */
 const LOOK_AGAIN_MS = 50;
 
@@ -27,7 +25,7 @@ export class SessionLoops {
   /** Brings back what the session that is open now has stored. */
   async arrive(): Promise<void> {
     const { file } = this.o.agent.session;
-    if (file !== undefined && (await Bun.file(path.resolve(file + STORE_ENDING)).exists())) (await this.scheduler()).restore();
+    if (file !== undefined && (await Bun.file(loopsFile(file)).exists())) (await this.scheduler()).restore();
   }
 
   /** Ends the loops of a session that goes. */

@@ -4,6 +4,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parseInterval } from "../../src/agent/interval.ts";
 import { LoopStore } from "../../src/agent/loop-store.ts";
+import { loopsFile } from "../../src/agent/loops-file.ts";
 import { type LoopClock, type LoopEvent, type LoopHost, LoopScheduler, systemClock } from "../../src/agent/loops.ts";
 import { Refusal } from "../../src/base/refusal.ts";
 import type { CustomMessage } from "../../src/session/message.ts";
@@ -445,7 +446,7 @@ describe("durable loops", () => {
     first.later("1h", "lost");
     first.loops.close("shutdown");
     expect(fs.statSync(`${file}.loops.json`).mode & 0o777).toBe(0o600);
-    expect(LoopStore.has(file)).toBe(true);
+    expect(fs.existsSync(loopsFile(file))).toBe(true);
 
     const again = make(file, first.clock);
     again.loops.restore();
@@ -484,7 +485,7 @@ describe("durable loops", () => {
     clock.time += 8 * DAY;
     const again = make(file, clock);
     again.loops.restore();
-    expect([again.events, again.loops.list(), LoopStore.has(file)]).toEqual([[{ type: "loop_removed", taskId: id, reason: "expired" }], [], false]);
+    expect([again.events, again.loops.list(), fs.existsSync(loopsFile(file))]).toEqual([[{ type: "loop_removed", taskId: id, reason: "expired" }], [], false]);
   });
 
   test("leave no file when they are deleted, nor any other file", () => {
@@ -505,7 +506,7 @@ describe("durable loops", () => {
     const [aside] = fs.readdirSync(path.dirname(file));
     expect(fs.readFileSync(path.join(path.dirname(file), aside!), "utf8")).toBe(text);
     later("1h", "x", { durable: true });
-    expect(LoopStore.has(file)).toBe(true);
+    expect(fs.existsSync(loopsFile(file))).toBe(true);
   });
 
   test("that cannot be read are left out with a notice, the others come back", () => {
