@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import fs, { type Dirent } from "node:fs";
 import path from "node:path";
 import { glance, type SessionSummary } from "./glance.ts";
 import { newScratch } from "./lines.ts";
