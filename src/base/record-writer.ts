@@ -1,4 +1,5 @@
 import { logBug } from "./log.ts";
+import { wellFormed } from "./well-formed.ts";
 
 /** What a writer writes to: Bun's FileSink, or a test's. */
 export interface ByteSink {
@@ -154,7 +155,7 @@ export class RecordWriter {
     }
     if (count === this.#queue.length) this.#queue = [];
     else this.#queue.splice(0, count);
-    return { text, size };
+    return { text: wellFormed(text), size };
   }
 
   #wakeLow(): void {

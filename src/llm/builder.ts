@@ -22,6 +22,8 @@ export class MessageBuilder {
   /** The pieces of each block, joined once at its end: linear however many there are. */
   #parts: string[][] = [];
   #closed: boolean[] = [];
+  /** Half a surrogate pair that ended the last delta of a block: told with the next. */
+  #halves: string[] = [];
   /** The open text or thinking block, or -1. */
   #open = -1;
   #stopReason: StopReason = "pending";
@@ -51,15 +53,13 @@ export class MessageBuilder {
     if (delta === "") return;
     let at = this.#open;
     if (at < 0 || this.#content[at]!.type !== "text") at = this.#begin({ type: "text", text: "" });
-    this.#parts[at]!.push(delta);
-    this.options.emit({ type: "text_delta", contentIndex: at, delta }, this.usage);
+    this.#tell("text_delta", at, delta);
   }
 
   thinking(delta: string): void {
     if (delta === "") return;
     const at = this.openThinking();
-    this.#parts[at]!.push(delta);
-    this.options.emit({ type: "thinking_delta", contentIndex: at, delta }, this.usage);
+    this.#tell("thinking_delta", at, delta);
   }
 
   /** Begins a thinking block unless one is open, and gives its index; `sign` may follow without any text. */
@@ -95,8 +95,7 @@ export class MessageBuilder {
 
   callDelta(at: number, delta: string): void {
     if (delta === "" || this.#closed[at]) return;
-    this.#parts[at]!.push(delta);
-    this.options.emit({ type: "toolcall_delta", contentIndex: at, delta }, this.usage);
+    this.#tell("toolcall_delta", at, delta);
   }
 
   /** Ends a tool call; its arguments are what its deltas say. */
@@ -132,6 +131,18 @@ export class MessageBuilder {
     logBug("a model adapter", error);
     const words = error instanceof Error ? error.message : String(error);
     return this.#result("error", { kind: "bad_request", message: `Internal error while talking to the model: ${words}` });
+  }
+
+  #tell(type: "text_delta" | "thinking_delta" | "toolcall_delta", at: number, came: string): void {
+    this.#parts[at]!.push(came);
+    let delta = (this.#halves[at] ?? "") + came;
+    this.#halves[at] = "";
+    if (endsInHalf(delta)) {
+      this.#halves[at] = delta.slice(-1);
+      delta = delta.slice(0, -1);
+      if (delta === "") return;
+    }
+    this.options.emit({ type, contentIndex: at, delta }, this.usage);
   }
 
   #begin(block: Block): number {
@@ -194,6 +205,11 @@ export class MessageBuilder {
     };
     return told ? { message, failure: told } : { message };
   }
+}
+
+function endsInHalf(text: string): boolean {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff;
 }
 
 /** An adapter from a function that fills the builder and may throw. */

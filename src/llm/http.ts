@@ -1,3 +1,4 @@
+import { wellFormed } from "../base/well-formed.ts";
 import { failureOfError, failureOfResponse, pageWords } from "./http-failure.ts";
 import { RequestFailed } from "./failure.ts";
 import type { StreamOptions } from "./model.ts";
@@ -93,12 +94,6 @@ function send({ url, headers, body }: EventRequest, signal: AbortSignal): Promis
     // Bun would end a silent connection after five minutes; the watch decides instead.
     timeout: false,
   });
-}
-
-/** JSON in which half a surrogate pair, which some servers refuse, is a replacement character. */
-export function wellFormed(json: string): string {
-  if (!json.includes("\\ud")) return json;
-  return json.replace(/\\(?:\\|ud[89a-f][0-9a-f]{2})/g, (part) => (part === "\\\\" ? part : "\\ufffd"));
 }
 
 /** An answer that is no stream: a whole completion, an error with a good status, or a web page. */

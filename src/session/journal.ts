@@ -1,3 +1,4 @@
+import { wellFormed } from "../base/well-formed.ts";
 import { Entries, type EntryNode } from "./entries.ts";
 import { SESSION_VERSION, type Entry, type SessionHeader } from "./entry.ts";
 import { SessionFile, SessionWriteError } from "./file.ts";
@@ -70,7 +71,7 @@ export class Journal {
     const records = [this.header, ...heldBack.map((node) => this.entries.body(node)), ...added];
     const file = SessionFile.create(this.path);
     try {
-      const [, ...lines] = this.append(file, records.map((record) => JSON.stringify(record)));
+      const [, ...lines] = this.append(file, records.map((record) => wellFormed(JSON.stringify(record))));
       this.file = this.entries.source = file;
       for (const node of heldBack) this.place(node, lines.shift()!);
       return lines;
@@ -93,7 +94,7 @@ export class Journal {
   /** The file calls a parent whose id was taken by what stands there, so that other programs find it too. */
   private lineOf(entry: Entry): string {
     const parentId = this.entries.idInFile(entry.parentId);
-    return JSON.stringify(parentId === entry.parentId ? entry : { ...entry, parentId });
+    return wellFormed(JSON.stringify(parentId === entry.parentId ? entry : { ...entry, parentId }));
   }
 
   private place(node: EntryNode, { at, length }: Line): void {

@@ -52,6 +52,17 @@ test("patterns of --models that match nothing are told", async () => {
   expect(rpi.stderr).toContain("nothing-like-it");
 });
 
+test("halves of a character are put together again; one that stays half is replaced on the wire and on disk", async () => {
+  await using server = await ModelServer.start([openai.text("so \ud83d"), openai.text("\ude00 good"), openai.text(" \ud83d"), openai.finish("stop"), openai.done]);
+  await using rpi = await start({ model: "local/m", agentFiles: agentFiles(server.url) });
+  const run = await rpi.run("half \ud800");
+  const deltas = run.records.flatMap((record) => (record.type === "message_update" && record["assistantMessageEvent"].type === "text_delta" ? [record["assistantMessageEvent"].delta] : []));
+  expect([deltas.join(""), run.text]).toEqual(["so 😀 good ", "so 😀 good \ufffd"]);
+  const { sessionFile } = await rpi.ok("get_state");
+  expect(await Bun.file(sessionFile).text()).not.toContain("\\ud8");
+  expect((await rpi.ok("get_entries")).entries.at(-2).message.content[0].text).toBe("half \ufffd");
+});
+
 describe("keys and headers", () => {
   test("go to the provider and nowhere else, whatever it says back", async () => {
     const echo = (request: Served) => `you sent ${request.headers["authorization"]} and ${request.headers["x-token"]}`;

@@ -1,3 +1,4 @@
+import { wellFormed } from "../../src/base/well-formed.ts";
 import type { Schemas } from "./schemas.ts";
 import { shorten, type WireRecord } from "./wire.ts";
 
@@ -18,6 +19,8 @@ export class RecordRules {
   check(line: Uint8Array): WireRecord | undefined {
     const fault = (what: string) => void this.faults.push(`${what}: ${shorten(Buffer.from(line).toString())}`);
     if (line.includes(0x1b)) fault("an escape character on stdout");
+    const text = Buffer.from(line).toString();
+    if (wellFormed(text) !== text) fault("half a surrogate pair on stdout");
     let record: unknown;
     try {
       record = JSON.parse(decoder.decode(line));
