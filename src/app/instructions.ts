@@ -1,12 +1,12 @@
 import fs from "node:fs";
+import { readContextFiles } from "../agent/context-files.ts";
 import { buildSystemPrompt } from "../agent/system-prompt.ts";
 import type { Flags } from "../settings/flags.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** The system prompt of a run: ours or --system-prompt's, the tools, the context files, what --append-system-prompt adds. */
-export async function systemPrompt(tools: Tool[], configuration: Configuration, flags: Flags, cwd: string, notice: (words: string) => void): Promise<string> {
-  const { readContextFiles } = await import("../agent/context-files.ts");
+export function systemPrompt(tools: Tool[], configuration: Configuration, flags: Flags, cwd: string, notice: (words: string) => void): string {
   const { files, notices } = flags["no-context-files"] ? { files: [], notices: [] } : readContextFiles({ agentDir: configuration.agentDir, cwd });
   notices.forEach(notice);
   return buildSystemPrompt({

@@ -28,11 +28,12 @@ export async function converse(spec: ModelSpec, request: ModelRequest, options: 
   return ready.talk(ready.spec, ready.request, ready.options);
 }
 
-async function adapterOf(spec: ModelSpec, credentials: Credentials): Promise<Adapter> {
+/** Loads what speaks a model's api. Throws RequestFailed when nothing does. */
+export async function adapterOf(spec: ModelSpec, { faux }: Pick<Credentials, "faux">): Promise<Adapter> {
   const { api } = spec.model;
   switch (api) {
     case "faux":
-      return credentials.faux();
+      return faux();
     case "openai-completions":
       return (await import("./openai-completions.ts")).openaiCompletions;
     case "anthropic-messages":

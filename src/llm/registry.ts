@@ -94,14 +94,24 @@ export class ModelRegistry {
   /** One answer of a model. Never rejects: what goes wrong is in the result. */
   async stream(spec: ModelSpec, request: ModelRequest, options: Omit<StreamOptions, "apiKey" | "timeouts">): Promise<StreamResult> {
     const { converse } = await import("./converse.ts");
-    const { env, timeouts, faux } = this.#options;
+    const { env, timeouts } = this.#options;
     return converse(spec, request, { ...options, timeouts }, {
       env,
       keySource: spec.model.api === "faux" ? undefined : this.keySource(spec.model.provider),
       needsNoKey: this.#needsNoKey(spec),
-      // One for the life of the process: it counts the turns it has played.
-      faux: () => (this.#faux ??= import("./faux.ts").then(({ fauxAdapter }) => fauxAdapter(faux))),
+      faux: () => this.#fauxAdapter(),
     });
+  }
+
+  /** Loads what a request to a model needs, so that the first one does not wait for it. */
+  async warm(spec: ModelSpec): Promise<void> {
+    const { adapterOf } = await import("./converse.ts");
+    await adapterOf(spec, { faux: () => this.#fauxAdapter() });
+  }
+
+  /** One for the life of the process: it counts the turns it has played. */
+  #fauxAdapter(): Promise<Adapter> {
+    return (this.#faux ??= import("./faux.ts").then(({ fauxAdapter }) => fauxAdapter(this.#options.faux)));
   }
 
   /** A server of one's own may go without a key; a provider that rpi knows needs one at its own address. */

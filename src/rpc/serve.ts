@@ -57,8 +57,17 @@ export class Server {
     this.#ending.watch(app, dispatcher);
     started.resolve(dispatcher);
     // Not in the way of the first answer, and there before the first prompt.
-    setTimeout(() => void dispatcher.warm(), WARM_AFTER_MS);
+    setTimeout(() => void this.#warm(app, dispatcher), WARM_AFTER_MS);
     return this.#ending.exitCode;
+  }
+
+  async #warm(app: App, dispatcher: Dispatcher): Promise<void> {
+    await dispatcher.warm();
+    try {
+      if (!this.#ending.begun) await app.warm();
+    } catch {
+      // The first run needs the same and says what is wrong.
+    }
   }
 
   /** Reads stdin from the first moment; what comes before the session is open waits for it. */

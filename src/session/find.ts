@@ -1,4 +1,4 @@
-import fs from "../base/lazy-fs.ts";
+import fs from "node:fs";
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { SessionHeader } from "./entry.ts";

@@ -1,4 +1,4 @@
-import fs from "../base/lazy-fs.ts";
+import fs from "node:fs";
 import { messageOf } from "./context.ts";
 import type { Entry, SessionHeader } from "./entry.ts";
 import { parseBytes, walkLines, type Scratch } from "./lines.ts";
