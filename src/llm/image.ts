@@ -4,8 +4,12 @@ import type { ImageBlock } from "./message.ts";
 const MAX_BASE64 = 5 * 1024 * 1024;
 const MAX_SIDE = 8000;
 
+/** What stands before the base64 where somebody gave a whole data URL. */
+const URL_HEAD = /^data:[^,]{0,100},/;
+
 /** Why an image must not be sent, or the image with the type that its bytes say. */
-export function checkedImage(image: ImageBlock): ImageBlock | string {
+export function checkedImage(given: ImageBlock): ImageBlock | string {
+  const image = URL_HEAD.test(given.data) ? { ...given, data: given.data.replace(URL_HEAD, "") } : given;
   if (image.data.length > MAX_BASE64) return `it is too big (${(image.data.length / 1024 / 1024).toFixed(1)} MB in base64, at most 5 MB)`;
   const head = Buffer.from(image.data.slice(0, 64), "base64");
   const mimeType = sniff(head);

@@ -141,6 +141,7 @@ describe("Images", () => {
   });
   test("bear the type that their bytes say", () => {
     expect(imageIn({ ...PNG, mimeType: "image/jpeg" })).toEqual(PNG);
+    expect(imageIn({ ...PNG, data: `data:image/png;base64,${PNG.data}` })).toEqual(PNG);
   });
   test("that are none, or too big, are told in words", () => {
     const png = (width: number) => {
