@@ -5,6 +5,9 @@ import type { Adapter, ModelRequest, ModelSpec, StreamOptions, StreamResult } fr
 import { KNOWN_PROVIDERS } from "./provider.ts";
 import { repair } from "./repair.ts";
 
+/** Line breaks and other control characters, and what is no byte. */
+const NOT_IN_HEADERS = /[^\t\x20-\x7e\x80-\xff]/;
+
 /** What a request needs beside itself. */
 export interface Credentials {
   env: Environment;
@@ -48,6 +51,8 @@ async function withCredentials(spec: ModelSpec, options: StreamOptions, { env, k
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(spec.headers ?? {})) headers[name] = await resolveValue(value, env, options.signal);
   const apiKey = keySource === undefined ? "" : await resolveValue(keySource, env, options.signal);
+  const odd = Object.entries({ ...headers, key: apiKey }).find(([, value]) => NOT_IN_HEADERS.test(value));
+  if (odd) throw new RequestFailed({ kind: "bad_request", message: `The ${odd[0] === "key" ? "key" : `header ${odd[0]}`} of ${spec.model.provider} holds a line break or another character that no header may hold. Check where it comes from.` });
   return {
     spec: spec.headers ? { ...spec, headers } : spec,
     options: apiKey ? { ...options, apiKey } : options,

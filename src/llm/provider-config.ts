@@ -29,6 +29,23 @@ export interface ProviderConfig {
   models?: ModelConfig[];
 }
 
+const isPositive = (value: unknown) => tokens(value) !== null;
+const isPrices = (value: unknown) => isObject(value) && Object.values(value).every((one) => typeof one === "number" && one >= 0);
+const isInput = (value: unknown) => Array.isArray(value) && value.every((one) => one === "text" || one === "image");
+
+/** What the fields must be that a model can do without. */
+const FIELDS: readonly [field: keyof ModelConfig, isGood: (value: unknown) => boolean, what: string][] = [
+  ["name", (value) => text(value) !== undefined, "a text"],
+  ["reasoning", (value) => typeof value === "boolean", "true or false"],
+  ["input", isInput, 'a list of "text" and "image"'],
+  ["contextWindow", isPositive, "a number of tokens"],
+  ["maxTokens", isPositive, "a number of tokens"],
+  ["cost", isPrices, "an object of prices"],
+  ["headers", isObject, "an object"],
+  ["compat", isObject, "an object"],
+  ["thinkingLevelMap", isObject, "an object"],
+];
+
 /** The models of one provider; what cannot be used is left out and told in `notices`. */
 export function specsOf(provider: string, config: ProviderConfig, notices: string[]): ModelSpec[] {
   if (!isObject(config)) {
@@ -44,8 +61,12 @@ export function specsOf(provider: string, config: ProviderConfig, notices: strin
   const specs = new Map<string, ModelSpec>();
   for (const [at, model] of models.entries()) {
     const spec = specOf(provider, config, known, model);
-    if (typeof spec === "string") notices.push(`models.json: providers.${provider}.models[${at}]: ${spec}; ignored.`);
-    else specs.set(spec.model.id, spec);
+    const where = `models.json: providers.${provider}.models[${at}]`;
+    if (typeof spec === "string") notices.push(`${where}: ${spec}; ignored.`);
+    else {
+      for (const [field, isGood, what] of FIELDS) if ((model[field] ?? undefined) !== undefined && !isGood(model[field])) notices.push(`${where}: ${field} must be ${what}; ignored.`);
+      specs.set(spec.model.id, spec);
+    }
   }
   return [...specs.values()];
 }

@@ -41,6 +41,12 @@ describe("Models of models.json", () => {
     ]);
     expect(idsOf(broken.available())).toEqual(["b/ok", "faux/faux-1"]);
   });
+  test("are taken without a field that is wrong, which is told", () => {
+    const odd = { id: "m", name: null, reasoning: false, input: "text", contextWindow: "big", maxTokens: 0, cost: { input: "free" } };
+    const models = registry({ p: { ...compatible(), models: [odd as never] } });
+    expect(models.notices).toEqual(['input must be a list of "text" and "image"', "contextWindow must be a number of tokens", "maxTokens must be a number of tokens", "cost must be an object of prices"].map((what) => `models.json: providers.p.models[0]: ${what}; ignored.`));
+    expect(models.find("p", "m")?.model).toMatchObject({ name: "m", input: ["text"], contextWindow: null, maxTokens: null, cost: { input: 0 } });
+  });
   test("of a known provider need neither address nor api, and override each other by id", () => {
     const { model } = registry({ openai: { models: [{ id: "gpt", name: "old" }, { id: "gpt", name: "new" }] } }).find("openai", "gpt")!;
     expect([model.name, model.api, model.baseUrl]).toEqual(["new", "openai-completions", "https://api.openai.com/v1"]);
@@ -119,6 +125,10 @@ describe("A command that gives a key", () => {
   test("that prints nothing is told", async () => {
     const keyed = await models("!true");
     expect((await askSpec(keyed, keyed.find("p", "m")!)).failure).toMatchObject({ kind: "auth", message: expect.stringContaining("printed nothing") });
+  });
+  test("that prints more than a key is told, and not tried again", async () => {
+    const keyed = await models("!printf 'one\\ntwo'");
+    expect((await askSpec(keyed, keyed.find("p", "m")!)).failure).toEqual({ kind: "bad_request", message: "The key of p holds a line break or another character that no header may hold. Check where it comes from." });
   });
   test("that takes too long is ended, its children too", async () => {
     const { commandOutput } = await import("../../src/llm/key-command.ts");
