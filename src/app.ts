@@ -4,7 +4,7 @@ import type { LoopEvent, LoopScheduler } from "./agent/loops.ts";
 import { stored } from "./agent/queue.ts";
 import { TodoList, type TodoEvent } from "./agent/todos.ts";
 import { hiddenNames, readAgain, readConfiguration, type Configuration } from "./app/configuration.ts";
-import { chooseModel, modelOf } from "./app/model-choice.ts";
+import { askedModel, chooseModel, modelOf } from "./app/model-choice.ts";
 import { nameFirst, openFirst } from "./app/session-choice.ts";
 import { SessionLoops } from "./app/session-loops.ts";
 import { Sessions } from "./app/sessions.ts";
@@ -12,6 +12,7 @@ import { log } from "./base/log.ts";
 import { Refusal } from "./base/refusal.ts";
 import { VERSION } from "./base/version.ts";
 import type { Flags } from "./settings/flags.ts";
+import type { Choice } from "./llm/pattern.ts";
 import { ModelRegistry } from "./llm/registry.ts";
 import type { Children } from "./process/children.ts";
 import type { ProcessEvent, Supervisor } from "./process/supervisor.ts";
@@ -62,10 +63,11 @@ export class App {
     private readonly options: AppOptions,
     private readonly configuration: Configuration,
     session: Session,
+    asked: Choice | undefined,
   ) {
     const { settings } = configuration;
     this.models = configuration.models;
-    const { spec, level } = chooseModel(configuration, options.flags, session);
+    const { spec, level } = chooseModel(configuration, options.flags, session, asked);
     this.agent = new Agent(session, spec, level, {
       emit: options.emit,
       ready: options.ready,
@@ -95,9 +97,11 @@ export class App {
   /** Throws what makes a start impossible; the text says what to do. */
   static async start(options: AppOptions): Promise<App> {
     const configuration = await readConfiguration(options);
+    // Before a session is made that would be left behind.
+    const asked = askedModel(configuration, options.flags);
     const session = await openFirst(configuration, options);
     try {
-      const app = new App(options, configuration, session);
+      const app = new App(options, configuration, session, asked);
       await app.#begin({ hasModel: options.flags.model !== undefined });
       // Behind the model and the level that a new session begins with.
       nameFirst(session, options.flags.name);

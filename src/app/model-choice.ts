@@ -6,18 +6,28 @@ import { clampLevel } from "../llm/thinking.ts";
 import type { Session } from "../session/session.ts";
 import type { Configuration } from "./configuration.ts";
 
+/** The model that `--model` names, if it is given. Throws Refusal when there is none such, or none of `--provider`. */
+export function askedModel({ models }: Configuration, { model, provider }: Flags): Choice | undefined {
+  if (model) {
+    const found = models.resolve(model, provider);
+    if (found) return found;
+    const known = models.available().map((one) => `${one.provider}/${one.id}`).slice(0, 8);
+    throw new Refusal("not_found", `Model not found: ${provider ? `${provider}/` : ""}${model}. There are: ${known.join(", ")}`);
+  }
+  if (provider && !models.available().some((one) => one.provider === provider)) {
+    throw new Refusal("not_found", `--provider ${provider} has no model that can be used; give it in models.json, or name a model with --model`);
+  }
+  return undefined;
+}
+
 /**
  * The model and level that a session begins with: flag > what the session had > the first of --models >
- * settings > the first that can be used. faux is never picked by itself. An unknown --model is a Refusal.
+ * settings > the first that can be used; with --provider alone, those of it. faux is never picked by itself.
  */
-export function chooseModel(configuration: Configuration, flags: Flags, session: Session): { spec: ModelSpec | undefined; level: ThinkingLevel } {
-  const { models, settings } = configuration;
-  const chosen = fromFlag(configuration, flags) ?? fromSession(configuration, session) ?? configuration.scope[0] ?? fromSettings(configuration) ?? firstUsable(configuration);
-  const level = (flags.thinking as ThinkingLevel | undefined) ?? chosen?.level ?? storedLevel(session) ?? settings.defaultThinkingLevel;
+export function chooseModel(configuration: Configuration, flags: Flags, session: Session, asked: Choice | undefined): { spec: ModelSpec | undefined; level: ThinkingLevel } {
+  const chosen = asked ?? candidates(configuration, flags, session).find(({ spec }) => !flags.provider || spec.model.provider === flags.provider);
+  const level = (flags.thinking as ThinkingLevel | undefined) ?? chosen?.level ?? storedLevel(session) ?? configuration.settings.defaultThinkingLevel;
   const spec = chosen?.spec;
-  if (flags.provider && !flags.model && !models.available().some((model) => model.provider === flags.provider)) {
-    throw new Refusal("not_found", `--provider ${flags.provider} has no model that can be used; give it in models.json, or name a model with --model`);
-  }
   return { spec, level: spec ? clampLevel(spec, level) : "off" };
 }
 
@@ -36,12 +46,14 @@ function storedLevel(session: Session): ThinkingLevel | undefined {
   return THINKING_LEVELS.find((level) => level === stored);
 }
 
-function fromFlag({ models }: Configuration, flags: Flags): Choice | undefined {
-  if (!flags.model) return undefined;
-  const found = models.resolve(flags.model, flags.provider);
-  if (found) return found;
-  const known = models.available().map((model) => `${model.provider}/${model.id}`).slice(0, 8);
-  throw new Refusal("not_found", `Model not found: ${flags.provider ? `${flags.provider}/` : ""}${flags.model}. There are: ${known.join(", ")}`);
+/** Best first, each looked up when it is asked for. */
+function* candidates(configuration: Configuration, flags: Flags, session: Session): Generator<Choice> {
+  const left = fromSession(configuration, session);
+  if (left) yield left;
+  yield* configuration.scope;
+  const preferred = fromSettings(configuration);
+  if (preferred) yield preferred;
+  yield* usable(configuration, flags);
 }
 
 function fromSession({ models }: Configuration, session: Session): Choice | undefined {
@@ -57,9 +69,12 @@ function fromSettings({ models, settings }: Configuration): Choice | undefined {
   return spec && models.hasKey(spec) ? { spec } : undefined;
 }
 
-function firstUsable({ models, settings }: Configuration): Choice | undefined {
-  const usable = models.available().filter((model) => model.provider !== "faux");
-  const first = usable.find((model) => model.provider === settings.defaultProvider) ?? usable[0];
-  const spec = first && models.find(first.provider, first.id);
-  return spec && { spec };
+/** Those of the default provider first. */
+function* usable({ models, settings }: Configuration, flags: Flags): Generator<Choice> {
+  const all = models.available().filter(({ provider }) => provider !== "faux" || flags.provider === "faux");
+  const isPreferred = ({ provider }: { provider: string }) => provider === settings.defaultProvider;
+  for (const { provider, id } of [...all.filter(isPreferred), ...all.filter((one) => !isPreferred(one))]) {
+    const spec = models.find(provider, id);
+    if (spec) yield { spec };
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { start } from "../support/rpi.ts";
 import { Sandbox } from "../support/sandbox.ts";
@@ -57,4 +57,15 @@ test("--fork takes the talk of a session of any folder into this one; it may be 
   expect(header((await second.ok("get_state")).sessionFile)).toMatchObject({ id: "mine", cwd: sandbox.cwd, parentSession: sessionFile });
   await first.run("goes on");
   expect((await second.ok("get_state")).messageCount).toBe(2);
+});
+
+test("a start that fails leaves no fork behind", async () => {
+  using sandbox = new Sandbox();
+  await using first = await start({ sandbox, turns: answers });
+  await first.run("first");
+  const { sessionFile } = await first.ok("get_state");
+  await using second = await start({ sandbox, model: "faux/none", args: ["--fork", sessionFile] });
+  expect(await second.exit()).toEqual({ code: 1, signal: null });
+  expect(second.records).toMatchObject([{ command: "initialize", success: false, error: expect.stringContaining("Model not found: faux/none") }]);
+  expect(readdirSync(path.dirname(sessionFile))).toEqual([path.basename(sessionFile)]);
 });

@@ -135,3 +135,18 @@ test("a closed stdin, stdout or stderr does not hang it", async () => {
     expect(codes as readonly number[]).toContain(code);
   }
 });
+
+test("--provider alone keeps to the models of that provider; without it faux is never picked", async () => {
+  const server = (...ids: string[]) => ({ baseUrl: "http://127.0.0.1:9/v1", api: "openai-completions", models: ids.map((id) => ({ id })) });
+  const agentFiles = { "models.json": { providers: { one: server("a", "b"), two: server("c", "d") } }, "settings.json": { defaultProvider: "two", defaultModel: "d" } };
+  const chosen: Record<string, string> = {};
+  for (const args of [[], ["--provider", "one"], ["--provider", "two"], ["--provider", "faux"], ["--models", "two/c,one/b"], ["--models", "two/c,one/b", "--provider", "one"]]) {
+    await using rpi = await start({ model: null, args, agentFiles });
+    const { provider, id } = (await rpi.ok("get_state")).model;
+    chosen[args.join(" ")] = `${provider}/${id}`;
+  }
+  expect(chosen).toEqual({ "": "two/d", "--provider one": "one/a", "--provider two": "two/d", "--provider faux": "faux/faux-1", "--models two/c,one/b": "two/c", "--models two/c,one/b --provider one": "one/b" });
+  expect((await refusal({ model: null, args: ["--provider", "three"], agentFiles })).records).toMatchObject([{ command: "initialize", success: false, error: expect.stringContaining("--provider three has no model") }]);
+  await using none = await start({ model: null });
+  expect((await none.ok("get_state")).model).toBeUndefined();
+});
