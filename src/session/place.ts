@@ -1,9 +1,16 @@
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 
+/** File systems take names of 255 bytes; the dashes around it are four. */
+const MAX_NAME_BYTES = 251;
+
 /** The folder of a working directory's sessions, below `<agentDir>/sessions`. `cwd` is absolute. */
 export function folderName(cwd: string): string {
-  return `--${cwd.replace(/^[/\\]/, "").replace(/[/\\:]/g, "-")}--`;
+  const name = cwd.replace(/^[/\\]/, "").replace(/[/\\:]/g, "-");
+  if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return `--${name}--`;
+  // pi has no folder for such a one.
+  const hash = new Bun.CryptoHasher("sha256").update(cwd).digest("hex").slice(0, 16);
+  return `--${Buffer.from(name).toString("utf8", 0, MAX_NAME_BYTES - 24).replace(/\uFFFD+$/, "")}-${hash}--`;
 }
 
 /** Where sessions of `cwd` stand by default. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { start } from "../support/rpi.ts";
 import { Sandbox } from "../support/sandbox.ts";
@@ -47,6 +47,24 @@ test("-C wins over the session's folder", async () => {
   mkdirSync(other);
   await using rpi = await start({ sandbox, args: ["--session", file, "-C", other] });
   expect((await rpi.ok("get_state")).cwd).toBe(other);
+});
+
+test("a folder has the same sessions when -C names it by a link", async () => {
+  using sandbox = new Sandbox();
+  const folder = path.join(sandbox.dir, "real");
+  const file = await begun(sandbox, folder);
+  symlinkSync(folder, path.join(sandbox.cwd, "link"));
+  await using rpi = await start({ sandbox, args: ["-C", "link", "-c"] });
+  expect(await rpi.ok("get_state")).toMatchObject({ cwd: folder, sessionFile: file });
+});
+
+test("a folder deeper than a name can be has sessions like any other", async () => {
+  using sandbox = new Sandbox();
+  const folder = path.join(sandbox.dir, ...Array.from({ length: 5 }, () => "deep".repeat(16)));
+  const file = await begun(sandbox, folder);
+  await using rpi = await start({ sandbox, cwd: folder, args: ["-c"] });
+  expect(await rpi.ok("get_state")).toMatchObject({ cwd: folder, sessionFile: file, messageCount: 2 });
+  expect((await rpi.ok("session_list")).sessions).toMatchObject([{ path: file }]);
 });
 
 test("a session that is taken up again has its model, its level and its queue", async () => {
