@@ -1,4 +1,5 @@
 import { logBug } from "../base/log.ts";
+import { Refusal } from "../base/refusal.ts";
 import type { Failure } from "../llm/failure.ts";
 import type { AssistantMessage } from "../llm/message.ts";
 import type { AgentMessage } from "../session/message.ts";
@@ -108,9 +109,11 @@ export class Run {
     try {
       end = this.#ended(await this.#loops());
     } catch (error) {
-      logBug("a run", error);
+      const words = error instanceof Error ? error.message : String(error);
+      const isRefused = error instanceof Refusal;
+      if (!isRefused) logBug("a run", error);
       if (this.#isOpen) this.host.emit({ type: "agent_end", messages: [], willRetry: false });
-      end = { aborted: this.#abort.signal.aborted, promptIds: this.#promptIds, stopReason: "error", errorMessage: `Internal error: ${error instanceof Error ? error.message : String(error)}` };
+      end = { aborted: this.#abort.signal.aborted, promptIds: this.#promptIds, stopReason: "error", errorMessage: isRefused ? words : `Internal error: ${words}` };
     }
     this.host.over(this, end);
     this.#end(end);

@@ -1,3 +1,4 @@
+import { Refusal } from "../base/refusal.ts";
 import { migrated } from "./migrate.ts";
 import type { Entry } from "./entry.ts";
 import { parseAll, parseBytes } from "./lines.ts";
@@ -126,7 +127,7 @@ export class Entries {
 
   private asRead(node: EntryNode, parsed: unknown): Entry {
     const entry = parsed as Entry | null | undefined;
-    if (entry?.type !== node.type || (!node.isChanged && entry.id !== node.id)) throw new Error(`Entry ${node.id} can no longer be read: another program has changed the session file`);
+    if (entry?.type !== node.type || (!node.isChanged && entry.id !== node.id)) throw unreadable(node);
     return this.asHeld(node, entry);
   }
 
@@ -134,6 +135,11 @@ export class Entries {
     if (!this.source) throw new Error(`Entry ${node.id} cannot be read: the session is closed`);
     return this.source;
   }
+}
+
+/** Said of an entry whose line is not where it was. */
+export function unreadable({ id }: EntryNode): Refusal {
+  return new Refusal("unavailable", `Entry ${id} can no longer be read: another program has changed the session file. Start a new session, or open this one again to go on with what is left of it.`);
 }
 
 /** How many nodes from one on stand behind each other in the file and are not in memory. */

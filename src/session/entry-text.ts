@@ -1,4 +1,4 @@
-import type { Entries, EntryNode } from "./entries.ts";
+import { type Entries, type EntryNode, unreadable } from "./entries.ts";
 import { Window } from "./window.ts";
 
 const PIECE_BYTES = 256 * 1024;
@@ -16,7 +16,7 @@ export class EntryText {
     const { source } = this.entries;
     if (node.at < 0 || node.isChanged || !source) return Buffer.from(JSON.stringify(this.entries.body(node)));
     const bytes = (this.window ??= new Window(source)).read(node.at, node.length);
-    if (bytes.length < node.length || bytes[0] !== OPENING || bytes[bytes.length - 1] !== CLOSING) throw new Error(`Entry ${node.id} can no longer be read: another program has changed the session file`);
+    if (bytes.length < node.length || bytes[0] !== OPENING || bytes[bytes.length - 1] !== CLOSING) throw unreadable(node);
     return bytes;
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, truncateSync } from "node:fs";
 import { openai } from "../support/dialects.ts";
 import { ModelServer } from "../support/model-server.ts";
 import { SessionManager } from "../support/pi.ts";
@@ -192,4 +192,22 @@ test("pi goes on with a session of ours, queue, todos and compaction in it, and 
   expect((await second.ok("get_messages")).messages.slice(1).map(textOf)).toEqual([...messages, "said in pi"]);
   expect(await second.ok("get_state")).toMatchObject({ pendingMessageCount: 1, todoPhases: [{ tasks: [{ content: "a" }] }] });
   expect(second.events("notice")).toEqual([]);
+});
+
+test("a session file that another program cuts short is told as that, and a new session can be had", async () => {
+  using sandbox = new Sandbox();
+  const turns = [[{ text: "an answer that is not kept in memory ".repeat(3000) }], [{ text: "fine" }]];
+  await using first = await start({ sandbox, turns });
+  await first.run("first");
+  const { sessionFile } = await first.ok("get_state");
+  await first.finish();
+  await using second = await start({ sandbox, args: ["-c"], turns: turns.slice(1) });
+  await second.ok("get_state");
+  truncateSync(sessionFile, 300);
+  const changed = { code: "unavailable", error: expect.stringContaining("another program has changed the session file") };
+  for (const type of ["get_entries", "get_messages", "clone"]) expect(await second.refused(type)).toEqual(changed);
+  expect((await second.run("next")).settled).toMatchObject({ stopReason: "error", errorMessage: changed.error });
+  await second.ok("new_session");
+  expect((await second.run("next")).text).toBe("fine");
+  expect(second.stderr).not.toContain("a bug");
 });
