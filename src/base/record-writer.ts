@@ -10,7 +10,7 @@ export interface ByteSink {
 /** A record that may still change while it waits to be written. */
 export interface Waiting {
   /** Records with the same key that follow one another may be merged. */
-  key: string;
+  readonly key: string;
   /** Takes the next one in; false when it cannot. */
   merge(next: Waiting): boolean;
   /** The JSON text, asked for once, when it is written. */

@@ -10,57 +10,61 @@ type Delta = Extract<StreamEvent, { delta: string }>;
 
 /** A delta that takes in those that follow it while it waits to be written. */
 class DeltaRecord implements Waiting {
-  readonly key: string;
   size: number;
-  #parts: string[];
+  #delta: string;
 
   constructor(
     private readonly event: Delta,
     private usage: string,
   ) {
-    this.key = `${event.type} ${event.contentIndex}`;
-    this.#parts = [event.delta];
+    this.#delta = event.delta;
     this.size = event.delta.length + usage.length + 120;
+  }
+
+  get key(): string {
+    return `${this.event.type} ${this.event.contentIndex}`;
   }
 
   merge(next: Waiting): boolean {
     if (!(next instanceof DeltaRecord)) return false;
-    this.#parts.push(...next.#parts);
+    this.#delta += next.#delta;
     this.usage = next.usage;
-    this.size += next.event.delta.length;
+    this.size += next.#delta.length;
     return true;
   }
 
   text(): string {
     const { type, contentIndex } = this.event;
-    return `{"type":"message_update","usage":${this.usage},"assistantMessageEvent":{"type":"${type}","contentIndex":${contentIndex},"delta":${JSON.stringify(this.#parts.join(""))}}}`;
+    return `{"type":"message_update","usage":${this.usage},"assistantMessageEvent":{"type":"${type}","contentIndex":${contentIndex},"delta":${JSON.stringify(this.#delta)}}}`;
   }
 }
 
 /** Output of a `bash` command, taken together while it waits. */
 class BashRecord implements Waiting {
-  readonly key: string;
   size: number;
-  #parts: string[];
+  #delta: string;
 
   constructor(
     private readonly id: string | number | undefined,
     delta: string,
   ) {
-    this.key = `bash ${JSON.stringify(id)}`;
-    this.#parts = [delta];
+    this.#delta = delta;
     this.size = delta.length + 80;
+  }
+
+  get key(): string {
+    return `bash ${JSON.stringify(this.id)}`;
   }
 
   merge(next: Waiting): boolean {
     if (!(next instanceof BashRecord)) return false;
-    this.#parts.push(...next.#parts);
-    for (const part of next.#parts) this.size += part.length;
+    this.#delta += next.#delta;
+    this.size += next.#delta.length;
     return true;
   }
 
   text(): string {
-    return JSON.stringify({ type: "bash_execution_update", ...(this.id === undefined ? {} : { id: this.id }), delta: this.#parts.join("") });
+    return JSON.stringify({ type: "bash_execution_update", ...(this.id === undefined ? {} : { id: this.id }), delta: this.#delta });
   }
 }
 
