@@ -7,12 +7,13 @@ import type { Session } from "../session/session.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** The model that `--model` names, if it is given. Throws Refusal when there is none such, or none of `--provider`. */
-export function askedModel({ models }: Configuration, { model, provider }: Flags): Choice | undefined {
+export function askedModel({ models, notices }: Configuration, { model, provider }: Flags): Choice | undefined {
   if (model) {
     const found = models.resolve(model, provider);
     if (found) return found;
+    const faults = notices.filter(({ code }) => code === "bad_file").map(({ message }) => message);
     const known = models.available().map((one) => `${one.provider}/${one.id}`).slice(0, 8);
-    throw new Refusal("not_found", `Model not found: ${provider ? `${provider}/` : ""}${model}. There are: ${known.join(", ")}`);
+    throw new Refusal("not_found", `Model not found: ${provider ? `${provider}/` : ""}${model}. There are: ${known.join(", ")}${faults.length > 0 ? `. What was ignored may be why: ${faults.join("; ")}` : ""}`);
   }
   if (provider && !models.available().some((one) => one.provider === provider)) {
     throw new Refusal("not_found", `--provider ${provider} has no model that can be used; give it in models.json, or name a model with --model`);

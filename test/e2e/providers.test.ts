@@ -63,6 +63,13 @@ test("halves of a character are put together again; one that stays half is repla
   expect((await rpi.ok("get_entries")).entries.at(-2).message.content[0].text).toBe("half \ufffd");
 });
 
+test("a model that is not found, for its file was ignored, says so", async () => {
+  await using rpi = await start({ model: "local/m", agentFiles: { "models.json": { providers: { local: { baseUrl: "http://127.0.0.1:1", models: [{ id: "m" }] } } } } });
+  const { error } = (await rpi.event("response")) as { error?: string };
+  expect(error).toBe('Model not found: local/m. There are: faux/faux-1. What was ignored may be why: models.json: providers.local.models[0]: "m" has no api (for a compatible server: "openai-completions"); ignored.');
+  expect((await rpi.exit()).code).toBe(1);
+});
+
 describe("keys and headers", () => {
   test("go to the provider and nowhere else, whatever it says back", async () => {
     const echo = (request: Served) => `you sent ${request.headers["authorization"]} and ${request.headers["x-token"]}`;
