@@ -23,10 +23,12 @@ export class SessionWriteError extends Error {
   }
 }
 
+const LF = 10;
+
 /** The file of a session, locked, read at any place and written at its end only. */
 export class SessionFile {
-  /** The file ends with a line without its LF: what is written next begins with one. */
-  isTorn = false;
+  /** Where the file ended when it was written last; -1 before that. */
+  private end = -1;
   /** Its folder may not know of it yet when the power goes. */
   private isNew = false;
 
@@ -94,9 +96,10 @@ export class SessionFile {
    */
   append(text: string): number {
     if (!this.isWritable) throw new SessionWriteError(this.path, "EACCES", "it may only be read");
-    const bytes = Buffer.from(this.isTorn ? `\n${text}` : text, "utf8");
     const { size, nlink } = fs.fstatSync(this.fd);
     if (nlink === 0) throw new SessionWriteError(this.path, "ENOENT", "it has been deleted; start a new session");
+    const start = size + (this.isTorn(size) ? 1 : 0);
+    const bytes = Buffer.from(start > size ? `\n${text}` : text, "utf8");
     let written = 0;
     try {
       while (written < bytes.length) written += fs.writeSync(this.fd, bytes, written, bytes.length - written);
@@ -104,8 +107,7 @@ export class SessionFile {
       if (written > 0) this.cutBack(size, written);
       throw SessionWriteError.of(this.path, error);
     }
-    const start = this.isTorn ? size + 1 : size;
-    this.isTorn = false;
+    this.end = size + bytes.length;
     return start;
   }
 
@@ -132,13 +134,18 @@ export class SessionFile {
     discard(this.fd, this.path);
   }
 
+  /** Whether the file ends with a line without its LF, which a kill, a full disk or another program may have left. */
+  private isTorn(size: number): boolean {
+    return size !== this.end && size > 0 && this.read(size - 1, Buffer.allocUnsafe(1))[0] !== LF;
+  }
+
   /** Takes a half-written piece away; where that fails it stays, as a broken line of its own that readers skip. */
   private cutBack(size: number, written: number): void {
     try {
       if (fs.fstatSync(this.fd).size !== size + written) throw new Error("another program has written since");
       fs.ftruncateSync(this.fd, size);
     } catch {
-      this.isTorn = true;
+      // The next line begins on a fresh one.
     }
   }
 }

@@ -77,21 +77,13 @@ export async function walkLines(fd: number, visitor: ChunkVisitor, scratch = new
   else if (filled > 0) visitor.rest(scratch.buffer, base === 0 ? bomLength(scratch.buffer, filled) : 0, filled, base);
 }
 
-/** Reads a file of JSON lines. Blank lines are passed over. Tells whether the last line lacks its LF. */
-export async function readLines(fd: number, reader: LineReader): Promise<{ isTorn: boolean }> {
-  let isTorn = false;
-  await walkLines(fd, {
+/** Reads a file of JSON lines. Blank lines are passed over. */
+export function readLines(fd: number, reader: LineReader): Promise<void> {
+  return walkLines(fd, {
     lines: (buffer, from, to, base) => parseLines(buffer, from, to, base, reader),
-    rest(buffer, from, to, base) {
-      isTorn = true;
-      parseLine(buffer, from, to, base, reader, true);
-    },
-    tooLong(at, length, isLast) {
-      isTorn = isLast;
-      reader.bad(at, length, isLast);
-    },
+    rest: (buffer, from, to, base) => parseLine(buffer, from, to, base, reader, true),
+    tooLong: (at, length, isLast) => reader.bad(at, length, isLast),
   });
-  return { isTorn };
 }
 
 /** The value of a line; undefined when it is no JSON or no UTF-8. */

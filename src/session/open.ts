@@ -29,7 +29,7 @@ async function read(opened: SessionFile): Promise<{ journal: Journal; notices: N
   /** Offsets of damaged lines. */
   const bad: number[] = [];
   let tornBytes = 0;
-  const { isTorn } = await readLines(opened.fd, {
+  await readLines(opened.fd, {
     value(value, at, length) {
       if (!assembly.take(value, at, length)) bad.push(at);
     },
@@ -38,7 +38,6 @@ async function read(opened: SessionFile): Promise<{ journal: Journal; notices: N
       else bad.push(at);
     },
   });
-  opened.isTorn = isTorn;
   const notices: Notice[] = [];
   const header = assembly.header ?? headerFromName(file, assembly, notices);
   if (!header) throw new Refusal("invalid", `${file} is not a session file: it has no session header`);

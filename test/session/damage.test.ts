@@ -36,6 +36,20 @@ describe("a line", () => {
     expect([shown, codes, again]).toEqual([["q", "a"], ["session_torn_line"], ["q", "a", "more"]]);
   });
 
+  test("that another program has cut since is not glued to what is written next", async () => {
+    put(file, talk(["q", "a"]));
+    const session = await Session.open(file);
+    fs.truncateSync(file, fs.statSync(file).size - 10);
+    session.append({ type: "message", message: user("next") });
+    fs.truncateSync(file, fs.statSync(file).size - 10);
+    session.append({ type: "message", message: user("and one more") });
+    session.close();
+    const again = await Session.open(file);
+    expect((await again.entries()).entries.map(({ type }) => type)).toEqual(["message", "message"]);
+    expect(again.notices.map(({ code }) => code)).toEqual(["session_bad_lines", "session_repaired"]);
+    again.close();
+  });
+
   test("that only lacks its end is an entry", async () => {
     put(file, talk(["q", "a"]), "");
     expect(await continued()).toMatchObject({ shown: ["q", "a"], codes: [], again: ["q", "a", "more"] });
