@@ -74,8 +74,10 @@ export class ModelChoice {
 
   setLevel(requested: ThinkingLevel): { requested: ThinkingLevel; level: ThinkingLevel; clamped: boolean } {
     const level = this.#clamped(requested);
+    const session = this.host.session();
+    // A flag's level holds for one run of rpi; one that is asked for stays with the session.
+    if (level !== (session.thinkingLevel() ?? this.#level)) stored("The thinking level was not changed", () => session.append({ type: "thinking_level_change", thinkingLevel: level }));
     if (level !== this.#level) {
-      stored("The thinking level was not changed", () => this.host.session().append({ type: "thinking_level_change", thinkingLevel: level }));
       this.#level = level;
       this.host.emit({ type: "thinking_level_changed", level });
     }

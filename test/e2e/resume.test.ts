@@ -82,6 +82,17 @@ test("the model and the level that a session began with are in its file before a
   expect(entriesOf(sessionFile).map(({ type }) => type)).toEqual(["session", "model_change", "thinking_level_change", "session_info"]);
   await using second = await start({ sandbox, model: null, args: ["-c"] });
   expect(await second.ok("get_state")).toMatchObject({ model: { id: "deep" }, thinkingLevel: "high", sessionName: "named" });
+  await second.finish();
+  // The level of a flag is for that run, unless it is asked for by a command as well.
+  for (const [isAsked, level] of [[false, "high"], [true, "low"]] as const) {
+    await using flagged = await start({ sandbox, model: null, args: ["-c", "--thinking", "low"] });
+    expect((await flagged.ok("get_state")).thinkingLevel).toBe("low");
+    if (isAsked) await flagged.ok("set_thinking_level", { level: "low" });
+    await flagged.finish();
+    await using next = await start({ sandbox, model: null, args: ["-c"] });
+    expect((await next.ok("get_state")).thinkingLevel).toBe(level);
+    await next.finish();
+  }
 });
 
 test("after a kill -9 in the middle of a tool a strict provider takes the next prompt, a fork and a clone, and the file only grows", async () => {
