@@ -26,9 +26,13 @@ export function repair(request: ModelRequest, spec: ModelSpec): ModelRequest {
     const content = assistantContent(message, spec);
     if (content.length === 0) continue;
     const calls = content.filter((block) => block.type === "toolCall");
+    if (calls.length === 0) {
+      messages.push(withContent(message, content));
+      continue;
+    }
     const sent = calls.map((call): ToolCall => ({ ...call, id: ids.next(call.id), name: fittingName(call.name) }));
     messages.push({ ...message, content: content.map((block) => (block.type === "toolCall" ? sent[calls.indexOf(block)]! : block)) });
-    if (calls.length) messages.push(...resultsOf(calls, sent, message, resultsUntilNextAnswer(source, at + 1), spec));
+    messages.push(...resultsOf(calls, sent, message, resultsUntilNextAnswer(source, at + 1), spec));
   }
   return { ...request, messages };
 }
@@ -39,7 +43,13 @@ function pushUser(messages: Message[], message: UserMessage, spec: ModelSpec): v
     return;
   }
   const content = sendable(message.content, spec);
-  if (content.length) messages.push({ ...message, content });
+  if (content.length) messages.push(withContent(message, content));
+}
+
+/** The same object where its content is what it was: a long transcript is hardly ever changed. */
+function withContent<M extends UserMessage | AssistantMessage>(message: M, content: M["content"]): M {
+  const isSame = content.length === message.content.length && (content as readonly unknown[]).every((block, at) => block === message.content[at]);
+  return isSame ? message : { ...message, content };
 }
 
 /** What of an answer may be sent back; nothing of one that failed, and no thinking that was cut off. */
