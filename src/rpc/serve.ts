@@ -3,6 +3,7 @@ import { workingFolder } from "../app/working-folder.ts";
 import { LineSplitter } from "../base/line-splitter.ts";
 import { flushLog, log } from "../base/log.ts";
 import { RecordWriter } from "../base/record-writer.ts";
+import { Refusal } from "../base/refusal.ts";
 import { durationMs, type Flags } from "../settings/flags.ts";
 import { Dispatcher } from "./dispatch.ts";
 import { Ending } from "./ending.ts";
@@ -97,7 +98,7 @@ export class Server {
 
   async #failStart(error: unknown): Promise<number> {
     const words = error instanceof Error ? error.message : String(error);
-    this.#writer.write(failureText(undefined, "initialize", "unavailable", words));
+    this.#writer.write(failureText(undefined, "initialize", error instanceof Refusal ? error.code : "unavailable", words));
     log(`rpi: ${words}`);
     await Promise.all([Promise.race([this.#writer.whenWritten(), Bun.sleep(3000)]), flushLog(500)]);
     return 1;

@@ -66,6 +66,6 @@ test("a start that fails leaves no fork behind", async () => {
   const { sessionFile } = await first.ok("get_state");
   await using second = await start({ sandbox, model: "faux/none", args: ["--fork", sessionFile] });
   expect(await second.exit()).toEqual({ code: 1, signal: null });
-  expect(second.records).toMatchObject([{ command: "initialize", success: false, error: expect.stringContaining("Model not found: faux/none") }]);
+  expect(second.records).toMatchObject([{ command: "initialize", success: false, code: "not_found", error: expect.stringContaining("Model not found: faux/none") }]);
   expect(readdirSync(path.dirname(sessionFile))).toEqual([path.basename(sessionFile)]);
 });

@@ -166,7 +166,7 @@ test("of two processes on one session the second is refused with the first one's
     await using other = await start({ sandbox, turns, args: second === "launch" ? ["--session", file] : [] });
     if (second === "launch") {
       expect(await other.exit()).toEqual({ code: 1, signal: null });
-      expect(other.records).toMatchObject([{ type: "response", command: "initialize", success: false, error: refusal(owner) }]);
+      expect(other.records).toMatchObject([{ type: "response", command: "initialize", success: false, code: "busy", error: refusal(owner) }]);
     } else expect(await other.refused("switch_session", { sessionPath: file })).toEqual({ code: "busy", error: refusal(owner) });
     await owner.run(`${first} before ${second}`);
     // A death gives it free.
