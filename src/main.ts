@@ -34,8 +34,8 @@ async function start(line: CommandLine): Promise<number> {
 }
 
 const subcommands = {
-  schema: async ({ words }: CommandLine) => {
-    if (words.length > 0) throw new UsageError("`rpi schema` takes no argument");
+  schema: async ({ words, unknown }: CommandLine) => {
+    if (words.length + unknown.length > 0) throw new UsageError(`\`rpi schema\` takes no argument, not ${[...words, ...unknown].join(" ")}`);
     const { schemaText } = await import("./rpc/schema.ts");
     return print(schemaText());
   },

@@ -32,7 +32,10 @@ async function homeFolder(env: Record<string, string | undefined>): Promise<stri
 export async function readJsonFile(file: string, fault: (fault: FileFault) => void): Promise<{ content: unknown } | undefined> {
   let text: string;
   try {
-    text = await Bun.file(file).text();
+    const source = Bun.file(file);
+    // A pipe or a device would be read for ever.
+    if (!(await source.stat()).isFile()) throw Object.assign(new Error(), { code: "not a file" });
+    text = await source.text();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return { content: undefined };

@@ -177,7 +177,7 @@ function asFlag(word: string): WrittenFlag | undefined {
 
 /** The word that follows a flag; one that looks like a flag itself has to be written with `=`. */
 function nextValue(name: string, flag: Flag, next: string | undefined): string {
-  if (next !== undefined && !/^--?[a-zA-Z]/.test(next)) return next;
+  if (next !== undefined && !/^--?[a-zA-Z][\w-]*(=|$)/.test(next)) return next;
   if (name === "resume") throw new UsageError("--resume needs a session id or path here; `rpi sessions` lists them");
   throw new UsageError(`--${name} needs a value <${flag.value}>${next === undefined ? "" : `; if "${next}" is it, write --${name}=${next}`}`);
 }

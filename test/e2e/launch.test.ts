@@ -50,6 +50,7 @@ test("a usage error is 2, names what was wrong, and leaves stdout alone", async 
     expect({ args, code: end.code, records: end.records }).toEqual({ args, code: 2, records: [] });
     expect(end.stderr).toMatch(words);
   }
+  for (const argv of [["schema", "x"], ["schema", "--bogus"], ["sessions", "--bogus"]]) expect(await plain(argv)).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining(argv[1]!) });
 });
 
 test("a fatal start error is one record, its reason on stderr too, and 1", async () => {
@@ -111,6 +112,14 @@ test("a broken settings or models file is told and the rest works", async () => 
   expect(notices.some((notice) => notice["message"].includes("settings.json"))).toBe(true);
   expect(notices.some((notice) => notice["message"].includes("my-server"))).toBe(true);
   expect(rpi.stderr).toContain("settings.json");
+});
+
+test("a pipe in the place of a settings or models file is not waited for", async () => {
+  using sandbox = new Sandbox();
+  for (const name of ["settings.json", "models.json"]) expect(Bun.spawnSync(["mkfifo", path.join(sandbox.agentDir, name)]).exitCode).toBe(0);
+  await using rpi = await start({ sandbox });
+  await rpi.ok("get_state");
+  expect(rpi.events("notice").map((notice) => notice["message"])).toEqual(["settings.json", "models.json"].map((name) => `${path.join(sandbox.agentDir, name)} cannot be read (not a file); going on without it`));
 });
 
 test("a session folder that cannot be written refuses the prompt in words and rpi lives on", async () => {

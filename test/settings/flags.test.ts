@@ -54,6 +54,7 @@ test("a missing value is told, and a value like a flag has a way out", () => {
   expect(fault("--name", "-c")).toBe('--name needs a value <name>; if "-c" is it, write --name=-c');
   expect(fault("--resume")).toMatch(/rpi sessions/);
   expect(parseCommandLine(["--name=--odd"]).flags.name).toBe("--odd");
+  expect(parseCommandLine(["--system-prompt", "-v is for verbose"]).flags["system-prompt"]).toBe("-v is for verbose");
 });
 
 test("flags that ask for two sessions at once contradict each other", () => {
