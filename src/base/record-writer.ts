@@ -1,4 +1,4 @@
-import { logBug } from "./log.ts";
+import { log, logBug } from "./log.ts";
 import { wellFormed } from "./well-formed.ts";
 
 /** What a writer writes to: Bun's FileSink, or a test's. */
@@ -18,6 +18,9 @@ export interface Waiting {
   /** A rough size in bytes. */
   size: number;
 }
+
+/** What the system says when the reader has gone. */
+const GONE: ReadonlySet<string> = new Set(["EPIPE", "ECONNRESET", "EBADF", "ENOTCONN"]);
 
 /** One write to the kernel: small enough that a slow reader's progress shows. */
 const PIECE = 64 * 1024;
@@ -123,7 +126,9 @@ export class RecordWriter {
         if (this.#low.length > 0) this.#wakeLow();
       }
     } catch (error) {
-      if (!isGone(error)) logBug("stdout", error);
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === undefined) logBug("stdout", error);
+      else if (!GONE.has(code)) log(`rpi: stdout takes no more: ${message}`);
       this.kill();
     } finally {
       this.#pumping = false;
@@ -186,9 +191,4 @@ function sizeOf(record: string | Waiting | readonly Uint8Array[]): number {
   if (typeof record === "string") return record.length + 1;
   if (isWaiting(record)) return record.size;
   return record.reduce((sum, piece) => sum + piece.length, 1);
-}
-
-function isGone(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
-  return code === "EPIPE" || code === "ECONNRESET" || code === "EBADF" || code === "ENOTCONN";
 }
