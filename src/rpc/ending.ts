@@ -157,6 +157,8 @@ export class Ending {
     let since = performance.now();
     while (!done) {
       await Promise.race([written, Bun.sleep(200)]);
+      // A slow reader takes a while for what one write holds; the pipe tells that it takes something.
+      if (!done) this.#watch ??= await loadWatch();
       const now = this.#progress();
       if (now !== mark) {
         mark = now;
@@ -173,8 +175,7 @@ export class Ending {
 
   /** Finds out, while nothing is written, that the reader is gone. */
   async #watchReader(): Promise<void> {
-    const { watchStdout } = await import("../base/stdout-watch.ts");
-    this.#watch = watchStdout();
+    this.#watch ??= await loadWatch();
     if (!this.#watch) return;
     const look = () => {
       if (this.begun) return;
@@ -186,4 +187,9 @@ export class Ending {
     };
     look();
   }
+}
+
+async function loadWatch(): Promise<StdoutWatch | undefined> {
+  const { watchStdout } = await import("../base/stdout-watch.ts");
+  return watchStdout();
 }

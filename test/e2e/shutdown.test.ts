@@ -250,6 +250,19 @@ test("everything is written before the end, also to a reader that comes late", a
   expect(rpi.events("response").flatMap((record) => (record["command"] === "bash" ? [record["id"]] : [])).sort()).toEqual([...ids].sort());
 });
 
+test("a slow reader gets everything, however soon the end of input came", async () => {
+  using sandbox = new Sandbox();
+  const child = Bun.spawn([await binary(), "rpc"], { cwd: sandbox.cwd, env: sandbox.env(), stdin: "pipe", stdout: "pipe", stderr: "ignore" });
+  const ids = Array.from({ length: 200 }, (_, i) => `r${i}`);
+  child.stdin.write(ids.map((id) => `{"id":"${id}","type":"get_state"}\n`).join(""));
+  child.stdin.end();
+  // 3 KB in 4 s, and then the rest.
+  const slow = Bun.spawn(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do head -c 400; sleep 0.5; done; cat"], { stdin: child.stdout, stdout: "pipe" });
+  const records = (await slow.stdout.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
+  expect(await child.exited).toBe(0);
+  expect(records.flatMap((record) => record.id ?? [])).toEqual(ids);
+});
+
 test("a reader that takes nothing for 3 s ends the last flush with 1", async () => {
   await using rpi = await start({ turns: [[{ text: "x".repeat(3_000_000) }]] });
   await rpi.ok("get_state");
