@@ -100,8 +100,8 @@ export class RecordWriter {
   #schedule(): void {
     if (this.#pumping || this.#scheduled) return;
     this.#scheduled = true;
-    // Before the event loop waits for anything again: what one event gives rise to shares one write.
-    setImmediate(() => {
+    // A microtask: records of the same moment share a write, and an answer does not wait for the work it sets off.
+    queueMicrotask(() => {
       this.#scheduled = false;
       void this.#pump();
     });
