@@ -15,7 +15,7 @@ const union = (of: z.ZodType[]) => z.union(of as [z.ZodType, ...z.ZodType[]]);
 export const commandSchema = once(() => union([
   ...Object.entries(commands).map(([type, { params, summary }]) => {
     const fields = params?.(z);
-    const head = z.looseObject({ type: z.literal(type), id: z.union([z.string(), z.number()]).nullish() }).describe(summary);
+    const head = z.looseObject({ type: z.literal(type), id: z.union([z.string(), z.number()]).optional() }).describe(summary);
     return fields ? z.intersection(head, fields) : head;
   }),
 ]));
@@ -35,11 +35,29 @@ export const eventSchema = once(() => union([
   uiClosed(z).extend({ type: z.literal("extension_ui_closed") }),
 ]));
 
+interface JsonSchema {
+  anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  type?: string;
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+}
+
+/** Lets null stand in the place of every field that may be left out, as the dispatcher does. */
+function allowNull(schema: JsonSchema): void {
+  for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]) allowNull(part);
+  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+    if (!schema.required?.includes(name)) schema.properties![name] = { anyOf: [field, { type: "null" }] };
+  }
+}
+
 /** The JSON Schema (2020-12) of every record, as JSON text. */
 export function schemaText(): string {
   const whole = z.object({ command: commandSchema(z), response: responseSchema(z), event: eventSchema(z) });
   const schema = z.toJSONSchema(whole, { target: "draft-2020-12", unrepresentable: "any", io: "input" });
-  const { properties, $defs, ...head } = schema as { properties: Record<string, unknown>; $defs?: Record<string, unknown>; $schema?: string };
+  const { properties, $defs, ...head } = schema as { properties: Record<"command" | "response" | "event", JsonSchema>; $defs?: Record<string, unknown>; $schema?: string };
+  allowNull(properties.command);
   return `${JSON.stringify({
     $schema: head.$schema,
     title: "rpi wire protocol",

@@ -55,7 +55,7 @@ export const session = {
     when: "now",
     params: (z) => z.object({ flat: z.boolean().optional() }),
     data: (z) => {
-      const node = z.looseObject({ entry: entry(z), label: z.string().optional(), labelTimestamp: z.string().optional(), get children() { return z.array(node); } });
+      const node = z.looseObject({ entry: entry(z), label: z.string().optional(), labelTimestamp: z.string().optional(), get children() { return z.array(node); } }).meta({ id: "TreeNode" });
       const flat = z.looseObject({ id: z.string(), parentId: z.string().nullable(), type: z.string(), label: z.string().optional() });
       return z.union([z.looseObject({ tree: z.array(node), leafId: leafId(z) }), z.looseObject({ nodes: z.array(flat), leafId: leafId(z) })]);
     },
