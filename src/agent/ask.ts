@@ -1,5 +1,6 @@
 import { logBug } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
+import { wordsOf } from "../base/words.ts";
 import { noUsage, type AssistantMessage } from "../llm/message.ts";
 import type { ModelRequest, ModelSpec, StreamOptions, StreamResult } from "../llm/model.ts";
 import { ABANDONED, orAbandon } from "./grace.ts";
@@ -37,7 +38,7 @@ export async function ask(stream: Stream, spec: ModelSpec, request: () => ModelR
   } catch (error) {
     const isRefusal = error instanceof Refusal;
     if (!isRefusal) logBug("a request to the model", error);
-    const message = `${isRefusal ? "" : "Internal error: "}${error instanceof Error ? error.message : String(error)}`;
+    const message = `${isRefusal ? "" : "Internal error: "}${wordsOf(error)}`;
     return { message: { ...blank(spec), errorMessage: message }, failure: { kind: "bad_request", message } };
   } finally {
     isListening = false;

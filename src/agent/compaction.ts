@@ -1,5 +1,6 @@
 import { logBug } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
+import { wordsOf } from "../base/words.ts";
 import type { Failure } from "../llm/failure.ts";
 import type { Usage } from "../llm/message.ts";
 import type { ModelSpec, ThinkingLevel } from "../llm/model.ts";
@@ -75,7 +76,7 @@ export class Compaction {
       result = await this.#compact(o, spec, cut);
       return result;
     } catch (error) {
-      errorMessage = error instanceof Error ? error.message : String(error);
+      errorMessage = wordsOf(error);
       if (isOfSystem(error)) throw new Refusal("unavailable", errorMessage);
       if (!(error instanceof Refusal)) logBug("a compaction", error);
       throw error;

@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
+import { wordsOf } from "../base/words.ts";
 
 /** A file with instructions for the model, found by its name. */
 export interface ContextFile {
@@ -59,7 +60,7 @@ function readText(file: string, notices: string[]): string | undefined {
     if (bytes.length > MAX_BYTES) notices.push(`${file} is longer than ${MAX_BYTES / 1024} KiB: the model is shown its beginning only.`);
     return text;
   } catch (error) {
-    const why = error instanceof TypeError ? "it is not UTF-8" : error instanceof Error ? error.message : String(error);
+    const why = error instanceof TypeError ? "it is not UTF-8" : wordsOf(error);
     notices.push(`${file} is ignored: ${why}.`);
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { log } from "../base/log.ts";
+import { wordsOf } from "../base/words.ts";
 import type { Children } from "../process/children.ts";
 import type { BashExecutionMessage } from "../session/message.ts";
 import type { Session } from "../session/session.ts";
@@ -101,7 +102,7 @@ export class DirectBash {
       appendWithOutput(this.host.session(), message);
     } catch (error) {
       // The command has run and is answered; only its trace in the talk is missing.
-      const words = `The result of a bash command could not be stored: ${error instanceof Error ? error.message : String(error)}`;
+      const words = `The result of a bash command could not be stored: ${wordsOf(error)}`;
       log(`rpi: ${words}`);
       this.host.emit({ type: "notice", level: "warning", code: "not_stored", message: words });
     }

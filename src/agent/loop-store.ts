@@ -1,4 +1,5 @@
-import * as fs from "node:fs";
+import fs from "node:fs";
+import { wordsOf } from "../base/words.ts";
 import { loopsFile } from "./loops-file.ts";
 import { type Loop, loopOf, taskOf } from "./loop-task.ts";
 
@@ -82,8 +83,4 @@ function tasksIn(text: string): unknown[] | undefined {
     // Not JSON: the caller sets it aside and says so.
     return undefined;
   }
-}
-
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

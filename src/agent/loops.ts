@@ -1,7 +1,8 @@
 import { Refusal } from "../base/refusal.ts";
+import { wordsOf } from "../base/words.ts";
 import type { CustomMessage } from "../session/message.ts";
 import { parseInterval } from "./interval.ts";
-import { type LoopStore, wordsOf } from "./loop-store.ts";
+import type { LoopStore } from "./loop-store.ts";
 import { isoTime, type Loop, type LoopTask, taskOf } from "./loop-task.ts";
 
 const MAX_LOOPS = 50;

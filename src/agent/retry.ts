@@ -1,3 +1,4 @@
+import { durationWords } from "../base/words.ts";
 import { isRetryable, type Failure } from "../llm/failure.ts";
 
 export interface RetrySettings {
@@ -21,7 +22,7 @@ export function planRetry(failure: Failure, attempt: number, settings: RetrySett
   if (!isRetryable(failure) || !settings.enabled) return {};
   const asked = failure.retryAfterMs;
   if (asked !== undefined && asked > settings.maxDelayMs) {
-    return { because: `the provider asks to wait ${inWords(asked)}, more than the ${inWords(settings.maxDelayMs)} that retry.maxDelayMs allows` };
+    return { because: `the provider asks to wait ${durationWords(asked)}, more than the ${durationWords(settings.maxDelayMs)} that retry.maxDelayMs allows` };
   }
   if (attempt > settings.maxRetries) return {};
   if (asked !== undefined && asked > 0) return { delayMs: Math.ceil(asked * (1 + 0.1 * random())) };
@@ -43,14 +44,4 @@ export function waitFor(ms: number, signal: AbortSignal): Promise<boolean> {
     }, ms);
     signal.addEventListener("abort", onAbort, { once: true });
   });
-}
-
-/** A length of time for people: `45 s`, `5 min`, `5 h`. */
-export function inWords(ms: number): string {
-  const seconds = Math.ceil(ms / 1000);
-  if (seconds < 120) return `${seconds} s`;
-  const minutes = Math.ceil(seconds / 60);
-  if (minutes < 120) return `${minutes} min`;
-  const hours = Math.round(minutes / 6) / 10;
-  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
 }

@@ -1,5 +1,6 @@
 import { logBug } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
+import { wordsOf } from "../base/words.ts";
 import type { Failure } from "../llm/failure.ts";
 import type { AssistantMessage } from "../llm/message.ts";
 import type { AgentMessage } from "../session/message.ts";
@@ -109,7 +110,7 @@ export class Run {
     try {
       end = this.#ended(await this.#loops());
     } catch (error) {
-      const words = error instanceof Error ? error.message : String(error);
+      const words = wordsOf(error);
       const isRefused = error instanceof Refusal;
       if (!isRefused) logBug("a run", error);
       if (this.#isOpen) this.host.emit({ type: "agent_end", messages: [], willRetry: false });

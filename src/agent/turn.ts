@@ -1,4 +1,5 @@
 import { logBug } from "../base/log.ts";
+import { wordsOf } from "../base/words.ts";
 import type { Failure } from "../llm/failure.ts";
 import type { AssistantMessage, ToolCall, ToolResultMessage } from "../llm/message.ts";
 import type { Model, ModelRequest, ModelSpec, StreamResult, ThinkingLevel, ToolSchema } from "../llm/model.ts";
@@ -100,7 +101,7 @@ export function failedTurn(context: TurnContext, fault: string): TurnEnd {
 /** Why a run ends that cannot write. */
 export function unstored(error: unknown): string {
   if (!isOfSystem(error)) logBug("a session", error);
-  return `The session could not be written, so the run ended: ${error instanceof Error ? error.message : String(error)}`;
+  return `The session could not be written, so the run ended: ${wordsOf(error)}`;
 }
 
 async function request({ equipment, session, fit }: TurnContext, model: Model, thinkingLevel: ThinkingLevel): Promise<ModelRequest> {

@@ -1,4 +1,5 @@
 import { logBug } from "../base/log.ts";
+import { wordsOf } from "../base/words.ts";
 import { setUsage, type Counts } from "./cost.ts";
 import { RequestFailed, type Failure } from "./failure.ts";
 import { noUsage, type AssistantMessage, type StopReason, type TextBlock, type ThinkingBlock, type ToolCall, type Usage } from "./message.ts";
@@ -129,7 +130,7 @@ export class MessageBuilder {
     if (this.options.signal.aborted) return this.#result("aborted");
     if (error instanceof RequestFailed) return this.#result("error", error.failure);
     logBug("a model adapter", error);
-    const words = error instanceof Error ? error.message : String(error);
+    const words = wordsOf(error);
     return this.#result("error", { kind: "bad_request", message: `Internal error while talking to the model: ${words}` });
   }
 

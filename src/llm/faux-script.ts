@@ -1,4 +1,5 @@
 import { Refusal } from "../base/refusal.ts";
+import { wordsOf } from "../base/words.ts";
 
 /** One step of a scripted turn; a script step has exactly one of these keys. */
 export type FauxStep =
@@ -22,7 +23,7 @@ export function parseFauxScript(text: string): FauxScript {
   try {
     script = JSON.parse(text);
   } catch (error) {
-    throw new Refusal("invalid", `faux script: not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Refusal("invalid", `faux script: not JSON: ${wordsOf(error)}`);
   }
   const turns = isObject(script) ? script.turns : undefined;
   if (!Array.isArray(turns)) throw new Refusal("invalid", 'faux script: expected {"turns":[[step,…],…]}');

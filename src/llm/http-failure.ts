@@ -1,3 +1,4 @@
+import { durationWords } from "../base/words.ts";
 import type { Failure, FailureKind } from "./failure.ts";
 import { namedWindow, saysOverflow, saysTraffic } from "./overflow.ts";
 import { refusedBy } from "./refused.ts";
@@ -138,15 +139,8 @@ function hintOf(failure: Failure, body: string, baseUrl: string): string | undef
     case "bad_request":
       return failure.status === 404 && (body.trim() === "" || !/model/i.test(body)) ? `is ${baseUrl} the right baseUrl?` : undefined;
     case "rate_limit": case "overloaded":
-      return failure.retryAfterMs === undefined ? undefined : `the server asks to wait ${waitWords(failure.retryAfterMs)}`;
+      return failure.retryAfterMs === undefined ? undefined : `the server asks to wait ${durationWords(failure.retryAfterMs)}`;
     default:
       return undefined;
   }
-}
-
-/** A duration for people: "2 s", "5 min", "5 h". */
-export function waitWords(ms: number): string {
-  const seconds = Math.ceil(ms / 1000);
-  if (seconds < 120) return `${seconds} s`;
-  return seconds < 7200 ? `${Math.ceil(seconds / 60)} min` : `${Math.ceil(seconds / 3600)} h`;
 }

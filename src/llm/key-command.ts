@@ -1,3 +1,4 @@
+import { wordsOf } from "../base/words.ts";
 import type { Environment } from "./credential.ts";
 import { RequestFailed } from "./failure.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -24,7 +25,7 @@ async function run(command: string, env: Environment, limitMs: number): Promise<
   try {
     child = Bun.spawn(shell, { env: { ...env }, stdin: "ignore", stdout: "pipe", stderr: "ignore", detached: true });
   } catch (error) {
-    throw failed(command, `could not be started: ${error instanceof Error ? error.message : String(error)}`);
+    throw failed(command, `could not be started: ${wordsOf(error)}`);
   }
   let timedOut = false;
   const timer = setTimeout(() => {

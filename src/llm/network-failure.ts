@@ -1,3 +1,4 @@
+import { wordsOf } from "../base/words.ts";
 import { RequestFailed, type Failure } from "./failure.ts";
 import { hasProxy } from "./proxy.ts";
 
@@ -14,7 +15,7 @@ export function networkFailure(error: unknown, url: string, hasBegun: boolean): 
 }
 
 function told(code: string | undefined, error: unknown, url: string, hasBegun: boolean): Failure {
-  const words = error instanceof Error ? error.message : String(error);
+  const words = wordsOf(error);
   const { origin, hostname } = new URL(url);
   if (code && UNTRUSTED.has(code)) {
     return {

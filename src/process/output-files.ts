@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import fs from "../base/lazy-fs.ts";
+import { wordsOf } from "../base/words.ts";
 
 /** Files that go when rpi does. */
 const passing = new Set<string>();
@@ -106,7 +107,7 @@ export class OutputFile {
   }
 
   #fail(error: unknown): void {
-    this.#failure = error instanceof Error ? error.message : String(error);
+    this.#failure = wordsOf(error);
     this.#waiting = [];
     this.#waitingBytes = 0;
   }

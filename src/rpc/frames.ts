@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { RawJson } from "../base/raw-json.ts";
 import type { RefusalCode } from "../base/refusal.ts";
+import { wordsOf } from "../base/words.ts";
 
 /** Every word that a failure's `code` can be (protocol.md, section 3). */
 export type FailureCode = RefusalCode | "parse" | "unknown_command" | "internal";
@@ -36,7 +37,7 @@ export function readLine(bytes: Uint8Array): Head {
 
 function reason(error: unknown, text: string): string {
   if (text.trim() === "") return "an empty line is not a record";
-  const words = error instanceof Error ? error.message : String(error);
+  const words = wordsOf(error);
   return words.length > 200 ? `${words.slice(0, 200)}…` : words;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Failure, FailureKind } from "../../src/llm/failure.ts";
-import { inWords, planRetry } from "../../src/agent/retry.ts";
+import { planRetry } from "../../src/agent/retry.ts";
 import { asks, call, fails, rig, says, start, story, text, tool } from "./rig.ts";
 
 const settings = { enabled: true, maxRetries: 3, baseDelayMs: 2000, maxDelayMs: 60_000 };
@@ -26,10 +26,6 @@ describe("the plan for a retry", () => {
     expect(planRetry(failure("rate_limit", 3000), 2, settings, () => 0.5)).toEqual({ delayMs: 3150 });
     expect(planRetry(failure("rate_limit", 0), 1, settings, () => 1)).toEqual({ delayMs: 2000 });
     expect(planRetry(failure("rate_limit", 18_000_000), 1, settings)).toEqual({ because: "the provider asks to wait 5 h, more than the 60 s that retry.maxDelayMs allows" });
-  });
-
-  test("tells times in words", () => {
-    expect([900, 59_000, 300_000, 5_400_000, 18_000_000, 260_000_000].map(inWords)).toEqual(["1 s", "59 s", "5 min", "90 min", "5 h", "3 days"]);
   });
 });
 

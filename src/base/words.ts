@@ -1,0 +1,14 @@
+/** What an error says, for people; anything may be thrown. */
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A length of time for people: `45 s`, `5 min`, `5 h`, `3 days`. */
+export function durationWords(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes < 120) return `${minutes} min`;
+  const hours = Math.round(minutes / 6) / 10;
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
+}
