@@ -1,3 +1,4 @@
+import { sleepUntilAborted } from "../base/until-aborted.ts";
 import { durationWords } from "../base/words.ts";
 import { isRetryable, type Failure } from "../llm/failure.ts";
 
@@ -32,16 +33,5 @@ export function planRetry(failure: Failure, attempt: number, settings: RetrySett
 
 /** Waits; gives false when the signal aborted first. */
 export function waitFor(ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve(false);
-    const onAbort = () => {
-      clearTimeout(timer);
-      resolve(false);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve(true);
-    }, ms);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
+  return sleepUntilAborted(ms, signal).then(() => true, () => false);
 }

@@ -212,15 +212,11 @@ export class Run {
 
   async #waitForRetry(delayMs: number, errorMessage: string): Promise<boolean> {
     const wait = new AbortController();
-    const { signal } = this.#abort;
-    const stop = () => wait.abort();
-    signal.addEventListener("abort", stop, { once: true });
     this.#retryWait = wait;
     this.#attempt++;
     this.host.emit({ type: "auto_retry_start", attempt: this.#attempt, maxAttempts: this.host.retry().maxRetries, delayMs, errorMessage });
-    const isTime = await waitFor(delayMs, wait.signal);
+    const isTime = await waitFor(delayMs, AbortSignal.any([this.#abort.signal, wait.signal]));
     this.#retryWait = undefined;
-    signal.removeEventListener("abort", stop);
     if (!isTime) this.#closeRetry(false, "Retry cancelled");
     return isTime;
   }

@@ -1,11 +1,11 @@
 import { nanoid } from "nanoid";
+import { sleepUntilAborted, untilAborted } from "../base/until-aborted.ts";
 import { adapter, type MessageBuilder } from "./builder.ts";
 import { failureOfError } from "./http-failure.ts";
 import { RequestFailed } from "./failure.ts";
 import type { FauxScript, FauxStep } from "./faux-script.ts";
 import { textOf } from "./message.ts";
 import type { Adapter, ModelRequest } from "./model.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** UTF-16 units of a delta. */
 const DELTA = 6;
@@ -38,7 +38,7 @@ export function fauxAdapter({ script, response }: { script?: FauxScript; respons
 async function play(step: FauxStep, builder: MessageBuilder): Promise<void> {
   if ("text" in step) return inDeltas(step.text, builder, (delta) => builder.text(delta));
   if ("thinking" in step) return inDeltas(step.thinking, builder, (delta) => builder.thinking(delta));
-  if ("delayMs" in step) return delay(step.delayMs, builder.options.signal);
+  if ("delayMs" in step) return sleepUntilAborted(step.delayMs, builder.options.signal);
   if ("usage" in step) return builder.setUsage({ input: 0, cacheRead: 0, cacheWrite: 0, ...step.usage });
   if ("stopReason" in step) return builder.stop(step.stopReason);
   if ("error" in step) throw new RequestFailed(failureOfError({ message: step.error.message }, step.error.status, step.error.retryAfterMs));
@@ -62,21 +62,6 @@ async function inDeltas(text: string, { options }: MessageBuilder, tell: (delta:
     tell(text.slice(from, to));
     from = to;
   }
-}
-
-function delay(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
-  });
 }
 
 function estimate(request: ModelRequest): number {

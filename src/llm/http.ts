@@ -1,3 +1,4 @@
+import { untilAborted } from "../base/until-aborted.ts";
 import { wellFormed } from "../base/well-formed.ts";
 import { failureOfError, failureOfResponse, pageWords } from "./http-failure.ts";
 import { RequestFailed } from "./failure.ts";
@@ -5,7 +6,6 @@ import type { StreamOptions } from "./model.ts";
 import { networkFailure } from "./network-failure.ts";
 import { isReachable } from "./reachable.ts";
 import { readEvents, type OnEvent, type Rest } from "./sse.ts";
-import { untilAborted } from "./until-aborted.ts";
 import { Watch } from "./watch.ts";
 
 /** Of an error's body, more is not read, nor waited for. */

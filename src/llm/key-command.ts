@@ -1,7 +1,7 @@
+import { untilAborted } from "../base/until-aborted.ts";
 import { wordsOf } from "../base/words.ts";
 import type { Environment } from "./credential.ts";
 import { RequestFailed } from "./failure.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 const LIMIT_MS = 10_000;
 

@@ -1,4 +1,6 @@
 import { Refusal } from "../base/refusal.ts";
+import { LONGEST_TIMER_MS } from "../base/timer.ts";
+import { untilAborted } from "../base/until-aborted.ts";
 import type { Children } from "./children.ts";
 import type { Key } from "./keys.ts";
 import type { OutputPiece } from "./output-events.ts";
@@ -21,7 +23,6 @@ const MAX_RUNNING = 16;
 const MAX_ENDED = 16;
 const STOP_GRACE_MS = 1_000;
 const DEFAULT_LIMIT_BYTES = 256 * 1024;
-const LONGEST_TIMER_MS = 0x7fff_ffff;
 
 export interface SupervisorOptions {
   children: Children;
@@ -115,17 +116,8 @@ export class Supervisor {
    */
   async untilOutput(id: string, cursor: number, signal: AbortSignal): Promise<void> {
     const process = this.#find(id);
-    const aborted = Promise.withResolvers<never>();
-    const abort = () => aborted.reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    try {
-      signal.throwIfAborted();
-      while (!process.hasEnded && process.describe().outputCursor <= cursor) {
-        await Promise.race([process.untilChanged(), aborted.promise]);
-      }
-    } finally {
-      signal.removeEventListener("abort", abort);
-    }
+    signal.throwIfAborted();
+    while (!process.hasEnded && process.describe().outputCursor <= cursor) await untilAborted(process.untilChanged(), signal);
   }
 
   /** Ends all, what ended ones have left behind and those that are started meanwhile too, tells their ends, and forgets them. */

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from "../base/timer.ts";
 import type { Supervisor } from "../process/supervisor.ts";
 import { PlainText } from "../process/plain-text.ts";
 import { MAX_BYTES, MAX_LINES, tail } from "./limits.ts";
@@ -75,7 +76,7 @@ export class ProcessOutput {
   /** False when nothing came in time. */
   async #more(ms: number, signal: AbortSignal): Promise<boolean> {
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), Math.min(ms, 0x7fff_ffff));
+    const timer = setTimeout(() => late.abort(), Math.min(ms, LONGEST_TIMER_MS));
     try {
       await this.source.untilOutput(this.id, this.cursor, AbortSignal.any([signal, late.signal]));
       return true;
