@@ -1,3 +1,4 @@
+import { head, tail } from "../base/text.ts";
 import { estimateText } from "./compaction-estimate.ts";
 
 /** Tokens that a marker takes at most. */
@@ -17,15 +18,9 @@ export function clip(text: string, maxTokens: number): string {
 /** A text of about `maxChars` UTF-16 units beside the marker, three quarters of them from its beginning. */
 export function clipChars(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
-  const head = border(text, Math.ceil(maxChars * 0.75));
-  const tail = border(text, text.length - Math.floor(maxChars * 0.25));
-  return `${text.slice(0, head)}\n[… ${tail - head} characters left out …]\n${text.slice(tail)}`;
-}
-
-/** An index that does not part a surrogate pair. */
-function border(text: string, at: number): number {
-  const unit = text.charCodeAt(at);
-  return unit >= 0xdc00 && unit <= 0xdfff ? at - 1 : at;
+  const first = head(text, Math.ceil(maxChars * 0.75));
+  const last = tail(text, Math.floor(maxChars * 0.25));
+  return `${first}\n[… ${text.length - first.length - last.length} characters left out …]\n${last}`;
 }
 
 /**
@@ -37,14 +32,14 @@ export function joinWithin(pieces: readonly string[], maxTokens: number): string
   if (estimateText(joined) <= maxTokens) return joined;
   const clipped = pieces.map((piece) => clip(piece, Math.floor(maxTokens / 8)));
   const sizes = clipped.map((piece) => estimateText(`${piece}\n\n`));
-  let head = 0;
+  let first = 0;
   let left = maxTokens - MARKER_TOKENS;
-  for (let share = Math.floor(left / 4); head < clipped.length && sizes[head]! <= share; head += 1) {
-    share -= sizes[head]!;
-    left -= sizes[head]!;
+  for (let share = Math.floor(left / 4); first < clipped.length && sizes[first]! <= share; first += 1) {
+    share -= sizes[first]!;
+    left -= sizes[first]!;
   }
-  let tail = clipped.length;
-  for (; tail > head && sizes[tail - 1]! <= left; tail -= 1) left -= sizes[tail - 1]!;
-  const marker = tail > head ? [`[… ${tail - head} messages left out …]`] : [];
-  return [...clipped.slice(0, head), ...marker, ...clipped.slice(tail)].join("\n\n");
+  let last = clipped.length;
+  for (; last > first && sizes[last - 1]! <= left; last -= 1) left -= sizes[last - 1]!;
+  const marker = last > first ? [`[… ${last - first} messages left out …]`] : [];
+  return [...clipped.slice(0, first), ...marker, ...clipped.slice(last)].join("\n\n");
 }

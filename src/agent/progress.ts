@@ -1,3 +1,4 @@
+import { tail } from "../base/text.ts";
 import { textOf, type TextBlock } from "../llm/message.ts";
 import type { ToolResult } from "../tools/tool.ts";
 
@@ -68,15 +69,13 @@ export class Progress {
 function short(partial: ToolResult): ToolResult {
   const text = textOf(partial.content);
   if (text.length <= TAIL_CHARS && partial.content.every((block) => block.type === "text")) return partial;
-  const content: TextBlock[] = [{ type: "text", text: tail(text) }];
+  const content: TextBlock[] = [{ type: "text", text: lastLines(text) }];
   return partial.details === undefined ? { content } : { content, details: partial.details };
 }
 
-function tail(text: string): string {
-  if (text.length <= TAIL_CHARS) return text;
-  const cut = text.slice(-TAIL_CHARS);
-  const line = cut.indexOf("\n");
-  if (line >= 0 && line < cut.length - 1) return cut.slice(line + 1);
-  // A surrogate pair must not be cut in two.
-  return /^[\uDC00-\uDFFF]/.test(cut) ? cut.slice(1) : cut;
+/** From the beginning of a line, where one is whole. */
+function lastLines(text: string): string {
+  const cut = tail(text, TAIL_CHARS);
+  const line = cut === text ? -1 : cut.indexOf("\n");
+  return line >= 0 && line < cut.length - 1 ? cut.slice(line + 1) : cut;
 }

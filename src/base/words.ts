@@ -12,3 +12,15 @@ export function durationWords(ms: number): string {
   const hours = Math.round(minutes / 6) / 10;
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
 }
+
+/** A size for people: `1 byte`, `512 bytes`, `50 KB`, `1.3 MB`. */
+export function sizeWords(bytes: number): string {
+  if (bytes < 1024) return countWords(bytes, "byte");
+  const [size, unit] = bytes < 1024 ** 2 ? [bytes / 1024, "KB"] : bytes < 1024 ** 3 ? [bytes / 1024 ** 2, "MB"] : [bytes / 1024 ** 3, "GB"];
+  return `${Number(size.toFixed(1))} ${unit}`;
+}
+
+/** `1 line`, `3 lines`. */
+export function countWords(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

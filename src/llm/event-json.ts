@@ -1,3 +1,4 @@
+import { shorten } from "../base/text.ts";
 import { RequestFailed } from "./failure.ts";
 import { parseLenient } from "./lenient-json.ts";
 
@@ -8,7 +9,7 @@ export function eventJson(data: string): Record<string, any> {
     event = JSON.parse(data);
   } catch {
     const { value, fault } = parseLenient(data);
-    if (fault) throw new RequestFailed({ kind: "server", message: `The server sent an event that is not JSON: ${data.slice(0, 100)}` });
+    if (fault) throw new RequestFailed({ kind: "server", message: `The server sent an event that is not JSON: ${shorten(data, 100)}` });
     event = value;
   }
   return typeof event === "object" && event !== null ? event : {};

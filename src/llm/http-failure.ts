@@ -1,3 +1,4 @@
+import { head, shorten } from "../base/text.ts";
 import { durationWords } from "../base/words.ts";
 import type { Failure, FailureKind } from "./failure.ts";
 import { namedWindow, saysOverflow, saysTraffic } from "./overflow.ts";
@@ -100,13 +101,13 @@ function readBody(body: string, status: number): { words: string[]; message: str
   } catch {
     // Not JSON: the text itself is what there is to say.
   }
-  return { words: [], message: shorten(trimmed) };
+  return { words: [], message: shorten(trimmed, MAX_WORDS) };
 }
 
 /** `{error:{message,type,code}}`, `{error:"…"}`, `{message}`, `{detail}`, and lists of one. */
 function readError(value: unknown): { words: string[]; message: string } | undefined {
   if (Array.isArray(value)) return readError(value[0]);
-  if (typeof value === "string") return { words: [], message: shorten(value) };
+  if (typeof value === "string") return { words: [], message: shorten(value, MAX_WORDS) };
   if (typeof value !== "object" || value === null) return undefined;
   const object = value as Record<string, unknown>;
   if (typeof object.error === "object" && object.error !== null) return readError(object.error);
@@ -115,19 +116,15 @@ function readError(value: unknown): { words: string[]; message: string } | undef
   // A router says what the provider behind it said in metadata.raw.
   const raw = (object.metadata as { raw?: unknown } | undefined)?.raw;
   const behind = typeof raw === "string" && raw !== "" ? `: ${raw}` : "";
-  if (message === undefined && !behind) return { words, message: shorten(JSON.stringify(object.detail ?? object)) };
-  return { words, message: shorten(`${typeof message === "string" ? message : "error"}${behind}`) };
+  if (message === undefined && !behind) return { words, message: shorten(JSON.stringify(object.detail ?? object), MAX_WORDS) };
+  return { words, message: shorten(`${typeof message === "string" ? message : "error"}${behind}`, MAX_WORDS) };
 }
 
 /** The title or first heading of a web page, or its first words. */
 export function pageWords(page: string): string {
   const heading = /<(title|h1)[^>]*>([^<]+)</i.exec(page)?.[2];
   const text = heading ?? page.replace(/<(script|style)[\s\S]*?<\/\1>/gi, " ").replace(/<[^>]*>/g, " ");
-  return `${shorten(text.replace(/\s+/g, " ").trim()).slice(0, 200)} (a web page, not the answer of a model server)`;
-}
-
-function shorten(text: string): string {
-  return text.length > MAX_WORDS ? `${text.slice(0, MAX_WORDS)}…` : text;
+  return `${head(text.replace(/\s+/g, " ").trim(), 200)} (a web page, not the answer of a model server)`;
 }
 
 function hintOf(failure: Failure, body: string, baseUrl: string): string | undefined {

@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { RawJson } from "../base/raw-json.ts";
 import type { RefusalCode } from "../base/refusal.ts";
+import { shorten } from "../base/text.ts";
 import { wordsOf } from "../base/words.ts";
 
 /** Every word that a failure's `code` can be (protocol.md, section 3). */
@@ -37,8 +38,7 @@ export function readLine(bytes: Uint8Array): Head {
 
 function reason(error: unknown, text: string): string {
   if (text.trim() === "") return "an empty line is not a record";
-  const words = wordsOf(error);
-  return words.length > 200 ? `${words.slice(0, 200)}…` : words;
+  return shorten(wordsOf(error), 200);
 }
 
 function readId(record: Record<string, unknown>, text: string): { id: IdText; bad: boolean } {

@@ -1,4 +1,5 @@
 import fs from "node:fs";
+import { shorten } from "../base/text.ts";
 import { messageOf } from "./context.ts";
 import type { Entry, SessionHeader } from "./entry.ts";
 import { parseBytes, walkLines, type Scratch } from "./lines.ts";
@@ -103,7 +104,7 @@ class Glance {
         if (role !== "user" || this.firstMessage !== undefined) return;
         const message = messageOf(record);
         const text = message?.role === "user" ? textOf(message.content) : "";
-        this.firstMessage = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+        this.firstMessage = shorten(text, MAX_TEXT);
       }
     }
   }

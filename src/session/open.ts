@@ -1,5 +1,6 @@
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
+import { countWords } from "../base/words.ts";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { Journal } from "./journal.ts";
 import type { SessionFile } from "./file.ts";
@@ -82,10 +83,8 @@ function tellDamage(notices: Notice[], file: string, bad: number[], tornBytes: n
 
 function tellRepairs(notices: Notice[], file: string, { duplicates, missingParents, cycles }: Assembly): void {
   const repairs: string[] = [];
-  if (duplicates > 0) repairs.push(`${entriesOf(duplicates)} had the id of an earlier one and got a fresh one`);
-  if (missingParents > 0) repairs.push(`${entriesOf(missingParents)} named a parent that is not there and begin a branch of their own`);
+  if (duplicates > 0) repairs.push(`${countWords(duplicates, "entry", "entries")} had the id of an earlier one and got a fresh one`);
+  if (missingParents > 0) repairs.push(`${countWords(missingParents, "entry", "entries")} named a parent that is not there and begin a branch of their own`);
   if (cycles > 0) repairs.push(`${cycles === 1 ? "a cycle was" : `${cycles} cycles were`} cut`);
   if (repairs.length > 0) notices.push({ level: "warning", code: "session_repaired", message: `${file} was repaired in memory: ${repairs.join("; ")}. The file itself was not changed` });
 }
-
-const entriesOf = (count: number): string => (count === 1 ? "1 entry" : `${count} entries`);

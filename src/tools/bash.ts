@@ -1,14 +1,18 @@
 import { z } from "zod";
 import { Refusal } from "../base/refusal.ts";
+import { tail } from "../base/text.ts";
+import { LONGEST_TIMER_MS } from "../base/timer.ts";
+import { sizeWords } from "../base/words.ts";
+import { MAX_BYTES, MAX_LINES } from "../process/output.ts";
 import { runShell, type ShellResult } from "../process/shell.ts";
 import type { ToolDeps } from "./catalog.ts";
 import prose from "./bash.md" with { type: "text" };
-import { formatBytes, MAX_BYTES, MAX_LINES, tail, type Truncation } from "./limits.ts";
+import type { Truncation } from "./limits.ts";
 import { tidy } from "./tidy.ts";
 import { type Tool, ToolFailure, type ToolResult } from "./tool.ts";
 
 /** What a timer can wait. */
-const MAX_TIMEOUT_S = 2_147_483;
+const MAX_TIMEOUT_S = Math.floor(LONGEST_TIMER_MS / 1000);
 
 const parameters = z.object({
   command: z.string().min(1).describe("Command line for the shell"),
@@ -69,9 +73,9 @@ function rangeNote(result: ShellResult): string | undefined {
   const last = result.totalLines;
   const range =
     result.isLineCut
-      ? `the last ${formatBytes(Buffer.byteLength(result.output))} of line ${last}`
-      : `lines ${result.shownFromLine}-${last} of ${last} (the last ${result.shownLines >= MAX_LINES ? `${MAX_LINES} lines` : formatBytes(MAX_BYTES)})`;
-  const whole = result.fullOutputPath === undefined ? `The rest is lost: ${result.fullOutputFailure ?? "it could not be kept"}.` : `Full output, ${formatBytes(result.totalBytes)}: ${result.fullOutputPath}`;
+      ? `the last ${sizeWords(Buffer.byteLength(result.output))} of line ${last}`
+      : `lines ${result.shownFromLine}-${last} of ${last} (the last ${result.shownLines >= MAX_LINES ? `${MAX_LINES} lines` : sizeWords(MAX_BYTES)})`;
+  const whole = result.fullOutputPath === undefined ? `The rest is lost: ${result.fullOutputFailure ?? "it could not be kept"}.` : `Full output, ${sizeWords(result.totalBytes)}: ${result.fullOutputPath}`;
   return `Showing ${range}. ${whole}`;
 }
 

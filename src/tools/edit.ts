@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { countWords, sizeWords } from "../base/words.ts";
 import { diffOf, type EditDiff } from "./edit-diff.ts";
 import { applyReplacements, matchEdits, type Matched } from "./edit-match.ts";
 import { inTurn } from "./file-queue.ts";
-import { count, formatBytes } from "./limits.ts";
 import { kindOf, reasonOf, resolveExisting, resolvePath, showPath, statOf } from "./path.ts";
 import prose from "./edit.md" with { type: "text" };
 import { replaceFile } from "./replace-file.ts";
@@ -72,7 +72,7 @@ async function textOf(path: string, shown: string): Promise<string> {
   const stats = await statOf(path);
   if (!stats) throw new ToolFailure(`${shown} is gone since the call began. Nothing was changed.`);
   if (!stats.isFile()) throw new ToolFailure(`${shown} is ${kindOf(stats)}. Give the path of a text file.`);
-  if (stats.size > MAX_FILE_BYTES) throw new ToolFailure(`${shown} is too large to edit (${formatBytes(stats.size)}). Change it with bash, e.g. with sed -i.`);
+  if (stats.size > MAX_FILE_BYTES) throw new ToolFailure(`${shown} is too large to edit (${sizeWords(stats.size)}). Change it with bash, e.g. with sed -i.`);
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new ToolFailure(`Cannot read ${shown}: ${reasonOf(error)}.`);
   });
@@ -97,5 +97,5 @@ function summary(shown: string, { changed }: EditDiff, { tolerances, replacement
   const ranges = changed.slice(0, 20).map(({ first, last }) => (last < first ? `before ${first} (removed)` : last === first ? `${first}` : `${first}-${last}`));
   const where = `${ranges.join(", ")}${changed.length > 20 ? ", …" : ""}`;
   const loose = (tolerance: string, words: string) => (tolerances.some((one) => one === tolerance) ? ` ${words}` : "");
-  return `Changed ${shown}: ${count(replacements.length, "replacement")}, now at line ${where}.${loose("blanks", "Blanks at the ends of lines differed from oldText.")}${loose("looks", "Some quotes, dashes or spaces differed from oldText; copy them from the file next time.")}`;
+  return `Changed ${shown}: ${countWords(replacements.length, "replacement")}, now at line ${where}.${loose("blanks", "Blanks at the ends of lines differed from oldText.")}${loose("looks", "Some quotes, dashes or spaces differed from oldText; copy them from the file next time.")}`;
 }

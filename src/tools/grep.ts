@@ -1,8 +1,8 @@
 import { basename } from "node:path";
 import { z } from "zod";
+import { head, tail } from "../base/text.ts";
 import { type Line, linesOf, matchingLines } from "./grep-file.ts";
 import prose from "./grep.md" with { type: "text" };
-import { head, tail } from "./limits.ts";
 import { BLOCK_BYTES } from "./line-blocks.ts";
 import { lineMatcher } from "./line-matcher.ts";
 import { Pace } from "./pace.ts";

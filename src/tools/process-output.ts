@@ -1,7 +1,8 @@
+import { tail } from "../base/text.ts";
 import { LONGEST_TIMER_MS } from "../base/timer.ts";
 import type { Supervisor } from "../process/supervisor.ts";
 import { PlainText } from "../process/plain-text.ts";
-import { MAX_BYTES, MAX_LINES, tail } from "./limits.ts";
+import { MAX_BYTES, MAX_LINES } from "./limits.ts";
 import type { LineMatcher } from "./line-matcher.ts";
 
 export type OutputSource = Pick<Supervisor, "describe" | "logs" | "untilOutput">;

@@ -1,6 +1,7 @@
 import { isAbsolute, resolve } from "node:path";
 import { z } from "zod";
 import { Refusal } from "../base/refusal.ts";
+import { shorten } from "../base/text.ts";
 import { KEYS } from "../process/keys.ts";
 import type { ProcessInfo, Supervisor } from "../process/supervisor.ts";
 import { system } from "../process/system.ts";
@@ -133,7 +134,7 @@ function headline(info: ProcessInfo): string {
   const command = info.argv.at(-1)!;
   const end = info.signal ?? (info.exitCode === undefined ? "" : `exit code ${info.exitCode}`);
   const state = isRunning(info) ? `${info.state}, pid ${info.pid}` : `${info.state.replace("_", " ")}${end === "" ? "" : `, ${end}`}`;
-  return `Process ${name}: ${state}, ${command.length > 120 ? `${command.slice(0, 120)}…` : command}`;
+  return `Process ${name}: ${state}, ${shorten(command, 120)}`;
 }
 
 /** By id, by the beginning of an id, or by label; the newest of several with the same label. */

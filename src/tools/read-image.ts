@@ -1,4 +1,4 @@
-import { formatBytes } from "./limits.ts";
+import { sizeWords } from "../base/words.ts";
 import { ToolFailure, type ToolResult } from "./tool.ts";
 
 type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "image/bmp";
@@ -31,7 +31,7 @@ export function sniffImage(bytes: Uint8Array): ImageType | undefined {
  */
 export async function readImage(file: { load(): Promise<Uint8Array>; size: number; type: ImageType; shown: string }): Promise<ToolResult> {
   const { type, shown } = file;
-  if (file.size > MAX_FILE_BYTES) throw new ToolFailure(`${shown} is an image of ${formatBytes(file.size)}, too large to show. Make a smaller copy with bash and read that.`);
+  if (file.size > MAX_FILE_BYTES) throw new ToolFailure(`${shown} is an image of ${sizeWords(file.size)}, too large to show. Make a smaller copy with bash and read that.`);
   const bytes = await file.load();
   const open = () => new Bun.Image(bytes, { maxPixels: MAX_PIXELS });
   const size = await decoding(shown, type, () => open().metadata());

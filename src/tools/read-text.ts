@@ -1,6 +1,7 @@
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { formatBytes, MAX_BYTES, MAX_LINES, type Truncation } from "./limits.ts";
+import { sizeWords } from "../base/words.ts";
+import { MAX_BYTES, MAX_LINES, type Truncation } from "./limits.ts";
 import { type LineRange, readRange } from "./read-range.ts";
 import { ToolFailure, type ToolResult } from "./tool.ts";
 
@@ -32,13 +33,13 @@ function rangeNotes(range: LineRange, shown: string): string[] {
   if (range.longLineBytes !== undefined) {
     const more = range.totalLines === undefined || range.totalLines > first ? ` The next line is offset=${first + 1}.` : "";
     return [
-      `Line ${first}${of} is ${range.totalLines === undefined ? "more than " : ""}${formatBytes(range.longLineBytes)} long, more than one result may hold (${formatBytes(MAX_BYTES)}); this is its beginning.`,
+      `Line ${first}${of} is ${range.totalLines === undefined ? "more than " : ""}${sizeWords(range.longLineBytes)} long, more than one result may hold (${sizeWords(MAX_BYTES)}); this is its beginning.`,
       `For more use bash, e.g. sed -n '${first}p' ${JSON.stringify(shown)} | cut -c2000-4000.${more}`,
     ];
   }
   if (range.cutBy === undefined) return [];
   const last = first + range.lines - 1;
-  const why = range.cutBy === "lines" ? `, at most ${MAX_LINES} at once` : range.cutBy === "bytes" ? `, at most ${formatBytes(MAX_BYTES)} at once` : "";
+  const why = range.cutBy === "lines" ? `, at most ${MAX_LINES} at once` : range.cutBy === "bytes" ? `, at most ${sizeWords(MAX_BYTES)} at once` : "";
   return [`Showing lines ${first}-${last}${of}${why}. Go on with offset=${last + 1}.`];
 }
 
@@ -71,7 +72,7 @@ function decode(bytes: Buffer, shown: string, size: number): { text: string; odd
 }
 
 function notText(shown: string, size: number, why: string): string {
-  return `${shown} is not text: ${why} (${formatBytes(size)}). Look into it with bash, e.g. file, xxd | head or strings.`;
+  return `${shown} is not text: ${why} (${sizeWords(size)}). Look into it with bash, e.g. file, xxd | head or strings.`;
 }
 
 /** Without the part of a character that a cut left at the end. */

@@ -1,4 +1,5 @@
-import { formatBytes, MAX_BYTES } from "./limits.ts";
+import { sizeWords } from "../base/words.ts";
+import { MAX_BYTES } from "./limits.ts";
 import type { ToolResult } from "./tool.ts";
 
 /** Lines of a result, as many as one may hold, with notes behind them. */
@@ -18,7 +19,7 @@ export class ResultList {
   }
 
   result(o: { nothing: string; notes: readonly (string | false | undefined)[]; details?: Record<string, unknown> }): ToolResult {
-    const notes = [...o.notes, this.isFull && `Cut at ${formatBytes(MAX_BYTES)}; narrow the search for the rest.`].filter((note) => typeof note === "string");
+    const notes = [...o.notes, this.isFull && `Cut at ${sizeWords(MAX_BYTES)}; narrow the search for the rest.`].filter((note) => typeof note === "string");
     const shown = this.#lines.length === 0 ? o.nothing : this.#lines.join("\n");
     const details = { ...o.details, ...(this.isFull && { truncation: { truncated: true, truncatedBy: "bytes", outputLines: this.#lines.length, outputBytes: this.#bytes } }) };
     return {

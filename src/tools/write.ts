@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
+import { countWords, sizeWords } from "../base/words.ts";
 import { inTurn } from "./file-queue.ts";
-import { count, formatBytes } from "./limits.ts";
 import { kindOf, reasonOf, resolvePath, showPath, statOf } from "./path.ts";
 import { replaceFile } from "./replace-file.ts";
 import { tidy } from "./tidy.ts";
@@ -31,7 +31,7 @@ export const write: Tool<z.infer<typeof parameters>> = {
       if (!old) await makeFolder(dirname(path), shown);
       await replaceFile(path, content);
       const lines = content === "" ? 0 : content.split("\n").length - (content.endsWith("\n") ? 1 : 0);
-      const text = `${old ? "Replaced" : "Created"} ${shown} (${count(lines, "line")}, ${formatBytes(Buffer.byteLength(content))}).`;
+      const text = `${old ? "Replaced" : "Created"} ${shown} (${countWords(lines, "line")}, ${sizeWords(Buffer.byteLength(content))}).`;
       return { content: [{ type: "text", text }] };
     });
   },
