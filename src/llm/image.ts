@@ -12,18 +12,22 @@ export function checkedImage(given: ImageBlock): ImageBlock | string {
   const image = URL_HEAD.test(given.data) ? { ...given, data: given.data.replace(URL_HEAD, "") } : given;
   if (image.data.length > MAX_BASE64) return `it is too big (${(image.data.length / 1024 / 1024).toFixed(1)} MB in base64, at most 5 MB)`;
   const head = Buffer.from(image.data.slice(0, 64), "base64");
-  const mimeType = sniff(head);
+  const mimeType = imageTypeOf(head);
   if (!mimeType) return "its bytes are no PNG, JPEG, GIF or WebP";
   const side = mimeType === "image/png" && head.length >= 24 ? Math.max(head.readUInt32BE(16), head.readUInt32BE(20)) : 0;
   if (side > MAX_SIDE) return `it is too large (${side} pixels, at most ${MAX_SIDE} a side)`;
   return mimeType === image.mimeType ? image : { ...image, mimeType };
 }
 
-function sniff(head: Buffer): string | undefined {
-  const text = head.toString("latin1");
+/** The types that every provider takes. */
+export type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+
+/** The type of an image by its first bytes (12 are enough): a name is no proof. */
+export function imageTypeOf(bytes: Uint8Array): ImageType | undefined {
+  const text = String.fromCharCode(...bytes.subarray(0, 12));
   if (text.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
   if (text.startsWith("\xff\xd8\xff")) return "image/jpeg";
-  if (text.startsWith("GIF8")) return "image/gif";
-  if (text.startsWith("RIFF") && text.slice(8, 12) === "WEBP") return "image/webp";
+  if (text.startsWith("GIF87a") || text.startsWith("GIF89a")) return "image/gif";
+  if (text.startsWith("RIFF") && text.startsWith("WEBP", 8)) return "image/webp";
   return undefined;
 }

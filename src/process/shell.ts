@@ -41,7 +41,7 @@ export async function runShell(children: Children, o: ShellOptions): Promise<She
   const output = new Output();
   if (o.signal?.aborted) return result(output, { why: "abort", exitCode: 1 }, false);
   const child = children.run({
-    argv: [shellPath(o.shellPath), "-c", o.command],
+    argv: [shellFor(o.shellPath), "-c", o.command],
     cwd: o.cwd,
     owner: "shell",
     signal: o.signal,
@@ -80,7 +80,8 @@ async function result(output: Output, end: ChildEnd, heldByBackground: boolean):
   };
 }
 
-function shellPath(setting: string | undefined): string {
+/** The shell that the settings name, else the system's. Throws a Refusal when there is none. */
+export function shellFor(setting: string | undefined): string {
   const path = setting || (found ??= system.findShell());
   if (path) return path;
   throw new Refusal("unavailable", "no shell found: set `shellPath` in settings.json to a bash");

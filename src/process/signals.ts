@@ -32,6 +32,12 @@ export function deathBy(signal: NodeJS.Signals | number): { exitCode: number; si
   return { exitCode: 128 + constants.signals[signal], signal };
 }
 
+/** The name of the signal that a shell's exit code tells (128+n); undefined when it tells none. */
+export function signalOf(exitCode: number): string | undefined {
+  const { constants } = require("node:os") as typeof import("node:os");
+  return Object.entries(constants.signals).find(([, number]) => 128 + number === exitCode)?.[0];
+}
+
 function isErrno(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }

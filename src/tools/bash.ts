@@ -5,6 +5,7 @@ import { LONGEST_TIMER_MS } from "../base/timer.ts";
 import { sizeWords } from "../base/words.ts";
 import { MAX_BYTES, MAX_LINES } from "../process/output.ts";
 import { runShell, type ShellResult } from "../process/shell.ts";
+import { signalOf } from "../process/signals.ts";
 import type { ToolDeps } from "./catalog.ts";
 import prose from "./bash.md" with { type: "text" };
 import type { Truncation } from "./limits.ts";
@@ -100,8 +101,6 @@ function endNote(result: ShellResult, timeout: number | undefined): string | und
   if (result.cancelled) return "Command aborted";
   if (result.timedOut) return `Command timed out: it was stopped, with all that it started, after ${timeout} s. Give a longer timeout, or run it in the background with its output in a file.`;
   if (result.exitCode === 0) return undefined;
-  const signal = SIGNALS[(result.exitCode ?? 0) - 128];
+  const signal = result.exitCode === null ? undefined : signalOf(result.exitCode);
   return `Command exited with code ${result.exitCode}${signal === undefined ? "" : ` (ended by ${signal})`}`;
 }
-
-const SIGNALS: Record<number, string> = { 1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM" };

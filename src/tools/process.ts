@@ -3,8 +3,8 @@ import { z } from "zod";
 import { Refusal } from "../base/refusal.ts";
 import { shorten } from "../base/text.ts";
 import { KEYS } from "../process/keys.ts";
+import { shellFor } from "../process/shell.ts";
 import type { ProcessInfo, Supervisor } from "../process/supervisor.ts";
-import { system } from "../process/system.ts";
 import type { ToolDeps } from "./catalog.ts";
 import { type LineMatcher, lineMatcher } from "./line-matcher.ts";
 import prose from "./process.md" with { type: "text" };
@@ -57,12 +57,10 @@ type Action = (processes: Processes, args: Args, context: ToolContext, shellPath
 const ACTIONS: Record<Args["action"], Action> = {
   async start(processes, args, context, shellPath) {
     if (args.command === undefined) throw missing("start", "command");
-    const shell = shellPath || system.findShell();
-    if (!shell) throw new ToolFailure("No shell was found to run the command with. Set shellPath in the settings.");
     const matcher = matcherOf(args);
     const { label, tty, cwd } = args;
     const info = processes.spawn({
-      argv: [shell, "-c", args.command],
+      argv: [shellFor(shellPath), "-c", args.command],
       cwd: cwd === undefined || isAbsolute(cwd) ? (cwd ?? context.cwd) : resolve(context.cwd, cwd),
       ...(label && { label }),
       ...(tty && { tty }),

@@ -1,7 +1,8 @@
 import { sizeWords } from "../base/words.ts";
+import { type ImageType, imageTypeOf } from "../llm/image.ts";
 import { ToolFailure, type ToolResult } from "./tool.ts";
 
-type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "image/bmp";
+type FileType = ImageType | "image/bmp";
 
 /** What providers take without shrinking or refusing it themselves. */
 const MAX_SIDE = 2_000;
@@ -12,16 +13,11 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** Decoded, a pixel is four bytes. */
 const MAX_PIXELS = 64_000_000;
 
-/** The kind of image by its first bytes (32 are enough); a name is no proof. */
-export function sniffImage(bytes: Uint8Array): ImageType | undefined {
-  const ascii = (start: number, end: number) => String.fromCharCode(...bytes.subarray(start, end));
-  if (ascii(0, 8) === "\x89PNG\r\n\x1a\n") return "image/png";
-  if (bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff) return "image/jpeg";
-  if (ascii(0, 6) === "GIF87a" || ascii(0, 6) === "GIF89a") return "image/gif";
-  if (ascii(0, 4) === "RIFF" && ascii(8, 12) === "WEBP") return "image/webp";
+/** The type of an image file by its first bytes (32 are enough). */
+export function sniffImage(bytes: Uint8Array): FileType | undefined {
   // "BM" alone begins many a text: the two reserved words and the size of the header are part of the proof.
-  if (ascii(0, 2) === "BM" && bytes.subarray(6, 10).every((byte) => byte === 0) && bytes.length >= 18 && bytes[15] === 0 && bytes[16] === 0) return "image/bmp";
-  return undefined;
+  const isBitmap = bytes.length >= 18 && bytes[0] === 0x42 && bytes[1] === 0x4d && bytes.subarray(6, 10).every((byte) => byte === 0) && bytes[15] === 0 && bytes[16] === 0;
+  return isBitmap ? "image/bmp" : imageTypeOf(bytes);
 }
 
 /**
@@ -29,7 +25,7 @@ export function sniffImage(bytes: Uint8Array): ImageType | undefined {
  * decoded (a broken image would be refused with every later request of the session), else a smaller copy,
  * else words.
  */
-export async function readImage(file: { load(): Promise<Uint8Array>; size: number; type: ImageType; shown: string }): Promise<ToolResult> {
+export async function readImage(file: { load(): Promise<Uint8Array>; size: number; type: FileType; shown: string }): Promise<ToolResult> {
   const { type, shown } = file;
   if (file.size > MAX_FILE_BYTES) throw new ToolFailure(`${shown} is an image of ${sizeWords(file.size)}, too large to show. Make a smaller copy with bash and read that.`);
   const bytes = await file.load();
@@ -55,7 +51,7 @@ interface Copy {
 }
 
 /** Tries a like encoding first (sharp lines, transparency), then JPEG, then fewer pixels. */
-async function shrink(open: () => Bun.Image, size: { width: number; height: number }, type: ImageType): Promise<Copy | undefined> {
+async function shrink(open: () => Bun.Image, size: { width: number; height: number }, type: FileType): Promise<Copy | undefined> {
   for (let side = MAX_SIDE; side >= 250; side = Math.floor(side * 0.75)) {
     const scale = Math.min(1, side / Math.max(size.width, size.height));
     const width = Math.max(1, Math.round(size.width * scale));
@@ -69,7 +65,7 @@ async function shrink(open: () => Bun.Image, size: { width: number; height: numb
   return undefined;
 }
 
-async function decoding<T>(shown: string, type: ImageType, work: () => Promise<T>): Promise<T> {
+async function decoding<T>(shown: string, type: FileType, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
