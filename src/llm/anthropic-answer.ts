@@ -1,4 +1,4 @@
-import { nanoid } from "nanoid";
+import { randomHex } from "../base/random.ts";
 import type { MessageBuilder } from "./builder.ts";
 import { eventJson } from "./event-json.ts";
 import { RequestFailed } from "./failure.ts";
@@ -107,7 +107,7 @@ export class AnthropicAnswer {
         builder.redactedThinking(text(block.data));
         return true;
       case "tool_use": {
-        const id = text(block.id) && !this.#ids.has(block.id) ? text(block.id) : `toolu_${nanoid(12)}`;
+        const id = text(block.id) && !this.#ids.has(block.id) ? text(block.id) : `toolu_${randomHex(8)}`;
         this.#ids.add(id);
         this.#open.set(index, { type: "call", at: builder.openCall(id, text(block.name) || "unknown"), input: block.input });
         return true;

@@ -1,4 +1,4 @@
-import { nanoid } from "nanoid";
+import { randomHex } from "../base/random.ts";
 import { sleepUntilAborted, untilAborted } from "../base/until-aborted.ts";
 import { adapter, type MessageBuilder } from "./builder.ts";
 import { failureOfError } from "./http-failure.ts";
@@ -44,7 +44,7 @@ async function play(step: FauxStep, builder: MessageBuilder): Promise<void> {
   if ("error" in step) throw new RequestFailed(failureOfError({ message: step.error.message }, step.error.status, step.error.retryAfterMs));
   const { name, id } = step.toolCall;
   const args = step.toolCall.arguments ?? {};
-  const at = builder.openCall(id || `call_${nanoid(12)}`, name);
+  const at = builder.openCall(id || `call_${randomHex(8)}`, name);
   await inDeltas(typeof args === "string" ? args : JSON.stringify(args), builder, (delta) => builder.callDelta(at, delta));
   builder.closeCall(at);
 }

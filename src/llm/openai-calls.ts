@@ -1,4 +1,4 @@
-import { nanoid } from "nanoid";
+import { randomHex } from "../base/random.ts";
 import type { MessageBuilder } from "./builder.ts";
 import { JsonEnd } from "./json-end.ts";
 
@@ -101,7 +101,7 @@ export class OpenAICalls {
   /** Begins a call that has its name and id; `force` makes up what is missing. */
   #begin(slot: Slot, force: boolean): void {
     if (slot.at !== undefined || (!force && (slot.name === undefined || slot.wireId === undefined))) return;
-    const id = slot.wireId === undefined || this.#ids.has(slot.wireId) ? `call_${nanoid(12)}` : slot.wireId;
+    const id = slot.wireId === undefined || this.#ids.has(slot.wireId) ? `call_${randomHex(8)}` : slot.wireId;
     this.#ids.add(id);
     slot.at = this.#builder.openCall(id, slot.name ?? "unknown");
     this.#builder.callDelta(slot.at, slot.waiting.join(""));

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import fs from "../base/lazy-fs.ts";
+import { randomHex } from "../base/random.ts";
 import { wordsOf } from "../base/words.ts";
 
 /** Files that go when rpi does. */
@@ -25,7 +26,7 @@ export function removeOutputFiles(): void {
 
 function create(): { path: string; fd: number } {
   const { tmpdir } = require("node:os") as typeof import("node:os");
-  const path = join(tmpdir(), `rpi-output-${crypto.getRandomValues(new Uint8Array(9)).toHex()}.log`);
+  const path = join(tmpdir(), `rpi-output-${randomHex(9)}.log`);
   const fd = fs.openSync(path, "wx", 0o600);
   passing.add(path);
   if (!isWatchingExit) process.on("exit", removeOutputFiles);

@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, lstat, open, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { randomHex } from "../base/random.ts";
 import { kindOf, reasonOf, statOf } from "./path.ts";
 import { ToolFailure } from "./tool.ts";
 
@@ -29,7 +29,7 @@ export async function replaceFile(path: string, data: string | Uint8Array): Prom
 }
 
 async function writeBeside(target: string, data: string | Uint8Array, old: Stats | undefined): Promise<void> {
-  const temporary = join(dirname(target), `.rpi-${randomBytes(6).toString("hex")}.tmp`);
+  const temporary = join(dirname(target), `.rpi-${randomHex(6)}.tmp`);
   let handle: FileHandle | undefined;
   try {
     handle = await open(temporary, "wx", old ? 0o600 : 0o666);
