@@ -4,6 +4,7 @@
  * since the first use of bun:ffi costs a little.
  */
 import { dlopen, FFIType, ptr } from "bun:ffi";
+import { openLibc } from "./libc.ts";
 
 const POLLERR = 8;
 const POLLHUP = 16;
@@ -20,7 +21,10 @@ export interface StdoutWatch {
 
 /** Undefined on a system where the calls are not to be had. */
 export function watchStdout(): StdoutWatch | undefined {
-  const lib = openLibc();
+  const lib = openLibc((name) => dlopen(name, {
+    poll: { args: [FFIType.ptr, FFIType.u64, FFIType.i32], returns: FFIType.i32 },
+    ioctl: { args: [FFIType.i32, FFIType.u64, FFIType.ptr], returns: FFIType.i32 },
+  }).symbols);
   if (!lib) return undefined;
   const poll = new Int16Array(4);
   const descriptor = new Int32Array(poll.buffer);
@@ -38,20 +42,4 @@ export function watchStdout(): StdoutWatch | undefined {
       return undefined;
     },
   };
-}
-
-function openLibc() {
-  const names = process.platform === "darwin" ? ["libSystem.B.dylib"] : process.platform === "linux" ? ["libc.so.6", "libc.so", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`] : [];
-  for (const name of names) {
-    try {
-      const { symbols } = dlopen(name, {
-        poll: { args: [FFIType.ptr, FFIType.u64, FFIType.i32], returns: FFIType.i32 },
-        ioctl: { args: [FFIType.i32, FFIType.u64, FFIType.ptr], returns: FFIType.i32 },
-      });
-      return symbols;
-    } catch {
-      // Another libc has another name.
-    }
-  }
-  return undefined;
 }

@@ -1,4 +1,5 @@
 import fs from "../base/lazy-fs.ts";
+import { openLibc } from "../base/libc.ts";
 import type { Claim } from "./claim.ts";
 
 const LOCK_EX = 2;
@@ -11,6 +12,7 @@ interface LibC {
   flock(fd: number, operation: number): number;
   errno(): number;
 }
+/** Null where it is not to be had. */
 let libc: LibC | null | undefined;
 
 /**
@@ -19,7 +21,7 @@ let libc: LibC | null | undefined;
  * children do not get the descriptor.
  */
 export function claimByFlock(file: string): Claim {
-  libc ??= libc === null ? null : load();
+  if (libc === undefined) libc = openLibc(functionsOf) ?? null;
   if (libc === null) return "impossible";
   const fd = openAny(file);
   if (libc.flock(fd, LOCK_EX | LOCK_NB) === 0) return { release: () => fs.closeSync(fd) };
@@ -39,23 +41,13 @@ function openAny(file: string): number {
   }
 }
 
-/** flock is not among Node's calls. Loading the bridge to C takes about a millisecond, so not before it is needed. */
-function load(): LibC | null {
+/** flock is not among Node's calls. */
+function functionsOf(name: string): LibC {
   const { dlopen, read } = require("bun:ffi") as typeof import("bun:ffi");
-  const isMac = process.platform === "darwin";
-  const errnoName = isMac ? "__error" : process.platform === "linux" ? "__errno_location" : undefined;
-  if (errnoName === undefined) return null;
-  const names = isMac ? ["libc.dylib"] : ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`];
-  for (const name of names) {
-    try {
-      const { symbols } = dlopen(name, { flock: { args: ["i32", "i32"], returns: "i32" }, [errnoName]: { args: [], returns: "ptr" } });
-      const call = symbols as unknown as { flock(fd: number, operation: number): number } & Record<string, () => number>;
-      return { flock: (fd, operation) => call.flock(fd, operation), errno: () => read.i32(call[errnoName]!() as never, 0) };
-    } catch {
-      // Not this C library; the next name, or none.
-    }
-  }
-  return null;
+  const errnoName = process.platform === "darwin" ? "__error" : "__errno_location";
+  const { symbols } = dlopen(name, { flock: { args: ["i32", "i32"], returns: "i32" }, [errnoName]: { args: [], returns: "ptr" } });
+  const call = symbols as unknown as { flock(fd: number, operation: number): number } & Record<string, () => number>;
+  return { flock: (fd, operation) => call.flock(fd, operation), errno: () => read.i32(call[errnoName]!() as never, 0) };
 }
 
 /** The process that holds the lock, for the error's words only. */
