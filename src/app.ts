@@ -4,7 +4,7 @@ import type { LoopEvent, LoopScheduler } from "./agent/loops.ts";
 import { stored } from "./agent/queue.ts";
 import { TodoList, type TodoEvent } from "./agent/todos.ts";
 import { hiddenNames, readAgain, readConfiguration, type Configuration } from "./app/configuration.ts";
-import { askedModel, chooseModel, modelOf } from "./app/model-choice.ts";
+import { askedModel, chooseModel, modelOf, namedModel } from "./app/model-choice.ts";
 import { nameFirst, openFirst } from "./app/session-choice.ts";
 import { SessionLoops } from "./app/session-loops.ts";
 import { Sessions } from "./app/sessions.ts";
@@ -224,9 +224,7 @@ export class App {
   }
 
   setModel(provider: string, modelId: string) {
-    const spec = this.models.find(provider, modelId);
-    if (!spec) throw new Refusal("not_found", `Model not found: ${provider}/${modelId}`);
-    return this.agent.setModel(spec);
+    return this.agent.setModel(namedModel(this.configuration, provider, modelId));
   }
 
   /** Stops every child that is left, for good: TERM, `graceMs`, KILL, until all are gone and told. */

@@ -1,3 +1,4 @@
+import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { Flags } from "../settings/flags.ts";
 import { type ModelSpec, THINKING_LEVELS, type ThinkingLevel } from "../llm/model.ts";
@@ -7,18 +8,34 @@ import type { Session } from "../session/session.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** The model that `--model` names, if it is given. Throws Refusal when there is none such, or none of `--provider`. */
-export function askedModel({ models, notices }: Configuration, { model, provider }: Flags): Choice | undefined {
+export function askedModel(configuration: Configuration, { model, provider }: Flags): Choice | undefined {
+  const { models } = configuration;
   if (model) {
     const found = models.resolve(model, provider);
     if (found) return found;
-    const faults = notices.filter(({ code }) => code === "bad_file").map(({ message }) => message);
-    const known = models.available().map((one) => `${one.provider}/${one.id}`).slice(0, 8);
-    throw new Refusal("not_found", `Model not found: ${provider ? `${provider}/` : ""}${model}. There are: ${known.join(", ")}${faults.length > 0 ? `. What was ignored may be why: ${faults.join("; ")}` : ""}`);
+    throw notFound(configuration, provider && !model.startsWith(`${provider}/`) ? `${provider}/${model}` : model);
   }
   if (provider && !models.available().some((one) => one.provider === provider)) {
     throw new Refusal("not_found", `--provider ${provider} has no model that can be used; give it in models.json, or name a model with --model`);
   }
   return undefined;
+}
+
+/** The model of a provider with exactly this id. Throws Refusal when there is none such. */
+export function namedModel(configuration: Configuration, provider: string, id: string): ModelSpec {
+  const { models } = configuration;
+  const name = `${provider}/${id}`;
+  const spec = models.find(provider, id) ?? models.resolve(name)?.spec;
+  if (spec?.model.provider !== provider || spec.model.id !== id) throw notFound(configuration, name);
+  return spec;
+}
+
+/** Says what there is, and what would have to be done for the model that was asked for. */
+function notFound({ models, notices, agentDir }: Configuration, name: string): Refusal {
+  const faults = notices.filter(({ code }) => code === "bad_file").map(({ message }) => message);
+  const known = models.available().map((one) => `${one.provider}/${one.id}`).slice(0, 8);
+  const advice = models.lacks(name.split("/", 1)[0]!) ?? `Others have to be described in ${path.join(agentDir, "models.json")}.`;
+  return new Refusal("not_found", `Model not found: ${name}. There are: ${known.join(", ")}. ${faults.length > 0 ? `What was ignored may be why: ${faults.join("; ")}` : advice}`);
 }
 
 /**

@@ -1,8 +1,8 @@
 import { adapter } from "./builder.ts";
 import { resolveValue, type Environment } from "./credential.ts";
-import { RequestFailed, type Failure } from "./failure.ts";
+import { RequestFailed } from "./failure.ts";
 import type { Adapter, ModelRequest, ModelSpec, StreamOptions, StreamResult } from "./model.ts";
-import { KNOWN_PROVIDERS } from "./provider.ts";
+import { keyAdvice } from "./provider.ts";
 import { repair } from "./repair.ts";
 
 /** Line breaks and other control characters, and what is no byte. */
@@ -47,7 +47,7 @@ export async function adapterOf(spec: ModelSpec, { faux }: Pick<Credentials, "fa
 }
 
 async function withCredentials(spec: ModelSpec, options: StreamOptions, { env, keySource, needsNoKey }: Credentials): Promise<{ spec: ModelSpec; options: StreamOptions }> {
-  if (keySource === undefined && !needsNoKey) throw new RequestFailed(noKey(spec));
+  if (keySource === undefined && !needsNoKey) throw new RequestFailed({ kind: "auth", message: keyAdvice(spec.model.provider) });
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(spec.headers ?? {})) headers[name] = await resolveValue(value, env, options.signal);
   const apiKey = keySource === undefined ? "" : await resolveValue(keySource, env, options.signal);
@@ -57,10 +57,4 @@ async function withCredentials(spec: ModelSpec, options: StreamOptions, { env, k
     spec: spec.headers ? { ...spec, headers } : spec,
     options: apiKey ? { ...options, apiKey } : options,
   };
-}
-
-function noKey({ model: { provider } }: ModelSpec): Failure {
-  const names = KNOWN_PROVIDERS[provider]?.env ?? [];
-  const way = names.length ? `Set ${names.join(" or ")}, or put` : "Put";
-  return { kind: "auth", message: `No API key for ${provider}. ${way} "apiKey" into models.json.` };
 }

@@ -43,6 +43,13 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
   cohere: { env: ["COHERE_API_KEY"] },
 };
 
+/** What to do about a provider's key that is not there, in words. */
+export function keyAdvice(provider: string): string {
+  const names = Object.hasOwn(KNOWN_PROVIDERS, provider) ? KNOWN_PROVIDERS[provider]!.env : [];
+  const way = names.length > 0 ? `Set ${names.join(" or ")}, or put` : "Put";
+  return `No API key for ${provider}. ${way} "apiKey" into models.json.`;
+}
+
 /** Variables that hold a key of a provider, those of providers that rpi does not speak to included: kept from children. */
 export const providerKeyNames = (): string[] => [
   ...Object.values(KNOWN_PROVIDERS).flatMap((known) => known.env),

@@ -3,7 +3,7 @@ import { FAUX } from "./faux-model.ts";
 import type { FauxScript } from "./faux-script.ts";
 import type { Adapter, Model, ModelRequest, ModelSpec, StreamOptions, StreamResult, Timeouts } from "./model.ts";
 import { matchPatterns, resolvePattern, splitLevel, type Choice } from "./pattern.ts";
-import { KNOWN_PROVIDERS } from "./provider.ts";
+import { keyAdvice, KNOWN_PROVIDERS } from "./provider.ts";
 import { specsOf, type ProviderConfig } from "./provider-config.ts";
 
 export interface FauxOptions {
@@ -79,6 +79,14 @@ export class ModelRegistry {
     if (spec.model.api === "faux") return true;
     const source = this.keySource(spec.model.provider);
     return source === undefined ? this.#needsNoKey(spec) : missingNames(source, this.#options.env).length === 0;
+  }
+
+  /** Why no model of a provider can be named that rpi knows, in words; undefined where its name is no reason. */
+  lacks(provider: string): string | undefined {
+    const known = own(KNOWN_PROVIDERS, provider);
+    if (!known || this.#specs.some((spec) => spec.model.provider === provider)) return undefined;
+    if (!known.api || !known.baseUrl) return `${provider} has to be described in models.json, with "baseUrl", "api" and "models".`;
+    return this.keySource(provider) === undefined ? keyAdvice(provider) : undefined;
   }
 
   /** Where a provider's key comes from, unresolved: `--api-key`, auth.json, models.json, the environment. */

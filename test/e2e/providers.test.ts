@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import path from "node:path";
 import { start } from "../support/rpi.ts";
+import { Sandbox } from "../support/sandbox.ts";
 import { openai } from "../support/dialects.ts";
 import { ModelServer, type Served } from "../support/model-server.ts";
 import { PNG } from "../llm/transcript.ts";
@@ -68,6 +70,31 @@ test("a model that is not found, for its file was ignored, says so", async () =>
   const { error } = (await rpi.event("response")) as { error?: string };
   expect(error).toBe('Model not found: local/m. There are: faux/faux-1. What was ignored may be why: models.json: providers.local.models[0]: "m" has no api (for a compatible server: "openai-completions"); ignored.');
   expect((await rpi.exit()).code).toBe(1);
+});
+
+test("a model that is not found is told with what would have to be done for it", async () => {
+  using sandbox = new Sandbox();
+  const there = "There are: faux/faux-1.";
+  const others = `Others have to be described in ${path.join(sandbox.agentDir, "models.json")}.`;
+  const words = {
+    "openai/gpt-5": `${there} No API key for openai. Set OPENAI_API_KEY, or put "apiKey" into models.json.`,
+    "google/gemini": `${there} google has to be described in models.json, with "baseUrl", "api" and "models".`,
+    "local/m": `${there} ${others}`,
+    m: `${there} ${others}`,
+  };
+  for (const [model, why] of Object.entries(words)) {
+    await using rpi = await start({ sandbox, model });
+    expect((await rpi.event("response"))["error"]).toBe(`Model not found: ${model}. ${why}`);
+    expect((await rpi.exit()).code).toBe(1);
+  }
+  await using rpi = await start({ sandbox });
+  expect(await rpi.refused("set_model", { provider: "openai", modelId: "gpt-5" })).toEqual({ code: "not_found", error: `Model not found: openai/gpt-5. ${words["openai/gpt-5"]}` });
+});
+
+test("a key in the environment is enough for set_model too, by the exact id", async () => {
+  await using rpi = await start({ env: { OPENAI_API_KEY: "k" } });
+  expect(await rpi.ok("set_model", { provider: "openai", modelId: "gpt-5" })).toMatchObject({ provider: "openai", id: "gpt-5" });
+  expect((await rpi.refused("set_model", { provider: "faux", modelId: "faux" })).code).toBe("not_found");
 });
 
 describe("keys and headers", () => {
