@@ -26,12 +26,14 @@ async function start(line: CommandLine): Promise<number> {
   const subcommand = word !== undefined && Object.hasOwn(subcommands, word) ? subcommands[word as keyof typeof subcommands] : undefined;
   if (subcommand && flags.mode === undefined) return subcommand({ ...line, words });
   if (word === "rpc" || flags.mode === "rpc") return rpc({ ...line, words: word === "rpc" ? words : line.words });
-  if (word === undefined && flags.mode === undefined && !flags.print) {
-    logAndBlock(helpText());
-    return 2;
-  }
-  throw new UsageError("only RPC mode is here: start it with `rpi rpc`");
+  if (word !== undefined && flags.mode === undefined && !flags.print) throw new UsageError(`unknown command "${word}": there are rpc, schema and sessions. A prompt goes to \`rpi rpc\` as a line of JSON`);
+  if (line.unknown.length > 0) throw new UsageError(unknownFlag(line));
+  if (Object.keys(flags).length > 0) throw new UsageError("only RPC mode is here: start it with `rpi rpc`");
+  logAndBlock(helpText());
+  return 2;
 }
+
+const unknownFlag = ({ unknown }: CommandLine) => `unknown flag ${unknown.join(", ")}`;
 
 const subcommands = {
   schema: async ({ words, unknown }: CommandLine) => {
@@ -49,9 +51,10 @@ const subcommands = {
   },
 };
 
-async function rpc({ flags, words, unknown }: CommandLine): Promise<number> {
+async function rpc(line: CommandLine): Promise<number> {
+  const { flags, words, unknown } = line;
   if (flags.mode !== undefined && flags.mode !== "rpc") throw new UsageError(`rpc and --mode ${flags.mode} contradict each other`);
-  if (unknown.length > 0) throw new UsageError(`unknown flag ${unknown.join(", ")}`);
+  if (unknown.length > 0) throw new UsageError(unknownFlag(line));
   const [word] = words;
   if (word?.startsWith("@")) throw new UsageError(`file arguments such as ${word} are not for RPC mode: send the file with the prompt command`);
   if (word !== undefined) throw new UsageError(`a prompt as an argument ("${word}") is not for RPC mode: send it with the prompt command`);

@@ -2,7 +2,7 @@ import { THINKING_LEVELS } from "../llm/model.ts";
 
 /**
  * Every flag, declared once: parsing and `--help` come from here. The names and short forms are those of
- * pi 1.6.0 and those that protocol.md, section 1, adds. `ignored` ones are for a terminal UI: accepted, no effect.
+ * pi 1.6.0 and those that protocol.md, section 1, adds. Those without a help have no effect here.
  */
 export interface Flag {
   short?: string;
@@ -12,14 +12,13 @@ export interface Flag {
   choices?: readonly string[];
   /** Why the value is bad, or undefined. */
   check?: (value: string) => string | undefined;
-  ignored?: boolean;
+  /** Empty for a flag that is accepted and changes nothing. */
   help: string;
 }
 
 export const flagGroups = {
   Mode: {
     mode: { value: "mode", choices: ["rpc", "json", "text"], help: "rpc: JSON lines on stdin and stdout until stdin ends" },
-    print: { short: "p", help: "run the prompt, print the answer, exit" },
     help: { short: "h", help: "show this help" },
     version: { short: "v", help: "print the version" },
   },
@@ -29,8 +28,7 @@ export const flagGroups = {
     models: { value: "patterns", help: "comma-separated models that cycle_model goes through" },
     "api-key": { value: "key", help: "a key for the model's provider, for this run only" },
     thinking: { value: "level", choices: THINKING_LEVELS, help: "how much the model thinks" },
-    "faux-script": { value: "file", help: "what the built-in model faux/faux-1 plays" },
-    "list-models": { ignored: true, help: "see `rpi models`" },
+    "faux-script": { value: "file", help: "what --model faux/faux-1, which is built in, plays" },
   },
   Session: {
     continue: { short: "c", help: "go on with the newest session of this folder" },
@@ -52,30 +50,30 @@ export const flagGroups = {
     "append-system-prompt": { value: "text|file", many: true, help: "after the system prompt" },
     "no-context-files": { short: "nc", help: "do not read AGENTS.md or CLAUDE.md" },
   },
-  Resources: {
-    approve: { short: "a", help: "use the project's .pi folder, for this run only" },
-    "no-approve": { short: "na", help: "do not use the project's .pi folder" },
-    extension: { short: "e", value: "file", many: true, help: "load an extension" },
-    "no-extensions": { short: "ne", help: "load no extensions but those named" },
-    skill: { value: "file", many: true, help: "load a skill" },
-    "no-skills": { short: "ns", help: "load no skills but those named" },
-    "prompt-template": { value: "file", many: true, help: "load a prompt template" },
-    "no-prompt-templates": { short: "np", help: "load no prompt templates but those named" },
-  },
   Process: {
     "on-eof": { value: "drain|abort", choices: ["drain", "abort"], help: "when stdin ends: let the run end (default), or abort it" },
-    "drain-timeout": { value: "duration", check: (text) => (durationMs(text) === undefined ? 'must be a duration such as "30s", "500ms" or "2m"' : undefined), help: "how long a run may go on after stdin has ended (default: for ever)" },
+    "drain-timeout": { value: "duration", check: (text) => (durationMs(text) === undefined ? 'must be a duration such as "30s", "500ms" or "2m"' : undefined), help: "how long a run may go on after stdin has ended, as 30s or 2m (default: for ever)" },
     "max-line-bytes": { value: "bytes", check: (text) => (/^[1-9]\d{0,14}$/.test(text) ? undefined : "must be a number of bytes"), help: "the longest line that is read (default 67108864)" },
-    offline: { help: "no network but the model's" },
-    verbose: { help: "more diagnostics on stderr" },
   },
-  "Accepted, without effect here": {
-    theme: { value: "file", many: true, ignored: true, help: "" },
-    "use-theme": { value: "name", ignored: true, help: "" },
-    "no-themes": { ignored: true, help: "" },
-    "no-mcp": { ignored: true, help: "" },
-    "tui-mode": { value: "mode", choices: ["regular", "fullscreen"], ignored: true, help: "" },
-    export: { value: "file", ignored: true, help: "" },
+  "Accepted, without effect": {
+    print: { short: "p", help: "" },
+    "list-models": { help: "" },
+    approve: { short: "a", help: "" },
+    "no-approve": { short: "na", help: "" },
+    extension: { short: "e", value: "file", many: true, help: "" },
+    "no-extensions": { short: "ne", help: "" },
+    skill: { value: "file", many: true, help: "" },
+    "no-skills": { short: "ns", help: "" },
+    "prompt-template": { value: "file", many: true, help: "" },
+    "no-prompt-templates": { short: "np", help: "" },
+    offline: { help: "" },
+    verbose: { help: "" },
+    theme: { value: "file", many: true, help: "" },
+    "use-theme": { value: "name", help: "" },
+    "no-themes": { help: "" },
+    "no-mcp": { help: "" },
+    "tui-mode": { value: "mode", choices: ["regular", "fullscreen"], help: "" },
+    export: { value: "file", help: "" },
   },
 } as const satisfies Record<string, Record<string, Flag>>;
 

@@ -53,6 +53,15 @@ test("a usage error is 2, names what was wrong, and leaves stdout alone", async 
   for (const argv of [["schema", "x"], ["schema", "--bogus"], ["sessions", "--bogus"]]) expect(await plain(argv)).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining(argv[1]!) });
 });
 
+test("a start that is no command says what to write instead", async () => {
+  const words = { models: '"models": there are rpc, schema and sessions', "--bogus": "--bogus", "--model=x": "`rpi rpc`", "-p": "`rpi rpc`", "--list-models": "`rpi rpc`" };
+  for (const [word, why] of Object.entries(words)) {
+    const end = await plain([word]);
+    expect(end).toEqual({ code: 2, stdout: "", stderr: expect.stringMatching(/^rpi: .*\nSee rpi --help\.\n$/) });
+    expect(end.stderr).toContain(why);
+  }
+});
+
 test("a fatal start error is one record, its reason on stderr too, and 1", async () => {
   using sandbox = new Sandbox();
   const script = sandbox.write("script.json", "{nonsense");
