@@ -45,26 +45,26 @@ export class Entries {
   readonly patches = new Map<EntryNode, object>();
   /** What entries whose ids were taken are called in the file, by the ids that they have instead. */
   readonly idsInFile = new Map<string, string>();
-  private readonly byId = new Map<string, EntryNode>();
+  readonly #byId = new Map<string, EntryNode>();
 
   get(id: string): EntryNode | undefined {
-    return this.byId.get(id);
+    return this.#byId.get(id);
   }
 
   has(id: string): boolean {
-    return this.byId.has(id);
+    return this.#byId.has(id);
   }
 
   /** Makes a node known by its id. */
   register(node: EntryNode): void {
-    this.byId.set(node.id, node);
+    this.#byId.set(node.id, node);
   }
 
   /** Adds the newest entry. */
   push(entry: Entry): EntryNode {
     const role = entry.type === "message" ? entry.message?.role : undefined;
     const node = new EntryNode(this.nodes.length, entry.id, entry.type, role, -1, 0, entry);
-    node.parent = entry.parentId === null ? null : (this.byId.get(entry.parentId) ?? null);
+    node.parent = entry.parentId === null ? null : (this.#byId.get(entry.parentId) ?? null);
     this.nodes.push(node);
     this.register(node);
     return node;
@@ -72,7 +72,7 @@ export class Entries {
 
   /** The entry of a node, read back from the file where it is not in memory. */
   body(node: EntryNode): Entry {
-    return node.body ?? this.asRead(node, parseBytes(this.sourceFor(node).read(node.at, Buffer.allocUnsafe(node.length))));
+    return node.body ?? this.#asRead(node, parseBytes(this.#sourceFor(node).read(node.at, Buffer.allocUnsafe(node.length))));
   }
 
   /** `body`, for many; what stands together in the file is read together. */
@@ -83,7 +83,7 @@ export class Entries {
       const run = body ? 1 : runLength(nodes, i);
       if (body) yield body;
       else if (run === 1) yield this.body(nodes[i]!);
-      else yield* this.readRun(nodes.slice(i, i + run), (buffer ??= Buffer.allocUnsafe(RUN_BYTES)));
+      else yield* this.#readRun(nodes.slice(i, i + run), (buffer ??= Buffer.allocUnsafe(RUN_BYTES)));
       i += run;
     }
   }
@@ -111,27 +111,27 @@ export class Entries {
   freshId(): string {
     for (;;) {
       const id = crypto.randomUUID().slice(0, 8);
-      if (!this.byId.has(id)) return id;
+      if (!this.#byId.has(id)) return id;
     }
   }
 
-  private *readRun(run: readonly EntryNode[], buffer: Buffer): Generator<Entry> {
+  *#readRun(run: readonly EntryNode[], buffer: Buffer): Generator<Entry> {
     const [first, last] = [run[0]!, run.at(-1)!];
-    const bytes = this.sourceFor(first).read(first.at, buffer.subarray(0, last.at + last.length - first.at));
+    const bytes = this.#sourceFor(first).read(first.at, buffer.subarray(0, last.at + last.length - first.at));
     const values = parseAll(bytes, run.length);
     for (const [i, node] of run.entries()) {
       const start = node.at - first.at;
-      yield this.asRead(node, values ? values[i] : parseBytes(bytes.subarray(start, start + node.length)));
+      yield this.#asRead(node, values ? values[i] : parseBytes(bytes.subarray(start, start + node.length)));
     }
   }
 
-  private asRead(node: EntryNode, parsed: unknown): Entry {
+  #asRead(node: EntryNode, parsed: unknown): Entry {
     const entry = parsed as Entry | null | undefined;
     if (entry?.type !== node.type || (!node.isChanged && entry.id !== node.id)) throw unreadable(node);
     return this.asHeld(node, entry);
   }
 
-  private sourceFor(node: EntryNode): Source {
+  #sourceFor(node: EntryNode): Source {
     if (!this.source) throw new Error(`Entry ${node.id} cannot be read: the session is closed`);
     return this.source;
   }

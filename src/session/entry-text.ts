@@ -7,7 +7,7 @@ const CLOSING = "}".charCodeAt(0);
 
 /** The JSON of entries as it stands in the file, without parsing it, where it stands there. */
 export class EntryText {
-  private window: Window | undefined;
+  #window: Window | undefined;
 
   constructor(private readonly entries: Entries) {}
 
@@ -15,7 +15,7 @@ export class EntryText {
   of(node: EntryNode): Uint8Array {
     const { source } = this.entries;
     if (node.at < 0 || node.isChanged || !source) return Buffer.from(JSON.stringify(this.entries.body(node)));
-    const bytes = (this.window ??= new Window(source)).read(node.at, node.length);
+    const bytes = (this.#window ??= new Window(source)).read(node.at, node.length);
     if (bytes.length < node.length || bytes[0] !== OPENING || bytes[bytes.length - 1] !== CLOSING) throw unreadable(node);
     return bytes;
   }
@@ -23,36 +23,36 @@ export class EntryText {
 
 /** Collects text into pieces of bytes of a handy size. */
 export class Pieces {
-  private buffer = Buffer.allocUnsafe(PIECE_BYTES);
-  private filled = 0;
-  private readonly done: Uint8Array[] = [];
+  #buffer = Buffer.allocUnsafe(PIECE_BYTES);
+  #filled = 0;
+  readonly #done: Uint8Array[] = [];
 
   add(text: string | Uint8Array): void {
     const length = typeof text === "string" ? Buffer.byteLength(text) : text.length;
-    if (this.filled + length > this.buffer.length) {
-      this.flush();
-      if (length > this.buffer.length) this.buffer = Buffer.allocUnsafe(length);
+    if (this.#filled + length > this.#buffer.length) {
+      this.#flush();
+      if (length > this.#buffer.length) this.#buffer = Buffer.allocUnsafe(length);
     }
-    if (typeof text === "string") this.buffer.write(text, this.filled);
-    else this.buffer.set(text, this.filled);
-    this.filled += length;
+    if (typeof text === "string") this.#buffer.write(text, this.#filled);
+    else this.#buffer.set(text, this.#filled);
+    this.#filled += length;
   }
 
   /** The full pieces so far. */
   *take(): Generator<Uint8Array> {
-    while (this.done.length > 0) yield this.done.shift()!;
+    while (this.#done.length > 0) yield this.#done.shift()!;
   }
 
   /** What is left. */
   *end(): Generator<Uint8Array> {
-    this.flush();
+    this.#flush();
     yield* this.take();
   }
 
-  private flush(): void {
-    if (this.filled > 0) this.done.push(this.buffer.subarray(0, this.filled));
-    this.buffer = Buffer.allocUnsafe(PIECE_BYTES);
-    this.filled = 0;
+  #flush(): void {
+    if (this.#filled > 0) this.#done.push(this.#buffer.subarray(0, this.#filled));
+    this.#buffer = Buffer.allocUnsafe(PIECE_BYTES);
+    this.#filled = 0;
   }
 }
 

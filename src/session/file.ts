@@ -28,9 +28,9 @@ const LF = 10;
 /** The file of a session, locked, read at any place and written at its end only. */
 export class SessionFile {
   /** Where the file ended when it was written last; -1 before that. */
-  private end = -1;
+  #end = -1;
   /** Its folder may not know of it yet when the power goes. */
-  private isNew = false;
+  #isNew = false;
 
   private constructor(
     readonly path: string,
@@ -49,7 +49,7 @@ export class SessionFile {
       fd = fs.openSync(file, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600);
       // Whoever opens it from now on finds it empty or locked.
       const made = new SessionFile(file, fd, lockFile(file), true);
-      made.isNew = true;
+      made.#isNew = true;
       return made;
     } catch (error) {
       if (fd !== undefined) discard(fd, file);
@@ -98,16 +98,16 @@ export class SessionFile {
     if (!this.isWritable) throw new SessionWriteError(this.path, "EACCES", "it may only be read");
     const { size, nlink } = fs.fstatSync(this.fd);
     if (nlink === 0) throw new SessionWriteError(this.path, "ENOENT", "it has been deleted; start a new session");
-    const start = size + (this.isTorn(size) ? 1 : 0);
+    const start = size + (this.#isTorn(size) ? 1 : 0);
     const bytes = Buffer.from(start > size ? `\n${text}` : text, "utf8");
     let written = 0;
     try {
       while (written < bytes.length) written += fs.writeSync(this.fd, bytes, written, bytes.length - written);
     } catch (error) {
-      if (written > 0) this.cutBack(size, written);
+      if (written > 0) this.#cutBack(size, written);
       throw SessionWriteError.of(this.path, error);
     }
-    this.end = size + bytes.length;
+    this.#end = size + bytes.length;
     return start;
   }
 
@@ -116,8 +116,8 @@ export class SessionFile {
     if (!this.isWritable) return;
     try {
       fs.fsyncSync(this.fd);
-      if (this.isNew && process.platform !== "win32") syncFolder(path.dirname(this.path));
-      this.isNew = false;
+      if (this.#isNew && process.platform !== "win32") syncFolder(path.dirname(this.path));
+      this.#isNew = false;
     } catch (error) {
       throw SessionWriteError.of(this.path, error);
     }
@@ -135,12 +135,12 @@ export class SessionFile {
   }
 
   /** Whether the file ends with a line without its LF, which a kill, a full disk or another program may have left. */
-  private isTorn(size: number): boolean {
-    return size !== this.end && size > 0 && this.read(size - 1, Buffer.allocUnsafe(1))[0] !== LF;
+  #isTorn(size: number): boolean {
+    return size !== this.#end && size > 0 && this.read(size - 1, Buffer.allocUnsafe(1))[0] !== LF;
   }
 
   /** Takes a half-written piece away; where that fails it stays, as a broken line of its own that readers skip. */
-  private cutBack(size: number, written: number): void {
+  #cutBack(size: number, written: number): void {
     try {
       if (fs.fstatSync(this.fd).size !== size + written) throw new Error("another program has written since");
       fs.ftruncateSync(this.fd, size);

@@ -63,21 +63,21 @@ class Glance {
   lines(buffer: Buffer, from: number, to: number): void {
     for (let start = from; start < to; ) {
       const end = buffer.indexOf(10, start);
-      this.line(buffer, start, end);
+      this.#line(buffer, start, end);
       start = end + 1;
     }
   }
 
   rest(buffer: Buffer, from: number, to: number): void {
     const bytes = buffer.subarray(from, to);
-    if (parseBytes(bytes) !== undefined) this.line(bytes, 0, bytes.length);
+    if (parseBytes(bytes) !== undefined) this.#line(bytes, 0, bytes.length);
   }
 
   tooLong(): void {
     // Not an entry that can be read.
   }
 
-  private line(buffer: Buffer, start: number, end: number): void {
+  #line(buffer: Buffer, start: number, end: number): void {
     const isPlain = startsWith(buffer, start, end, KNOWN);
     const isMessage = isPlain && startsWith(buffer, start, end, MESSAGE);
     if (isMessage && this.header && this.firstMessage !== undefined) {
@@ -87,10 +87,10 @@ class Glance {
     }
     if (this.header && isPlain && !isMessage && !startsWith(buffer, start, end, NAME)) return;
     const record = parseBytes(buffer.subarray(start, end)) as Entry | SessionHeader | undefined;
-    if (typeof record === "object" && record !== null) this.take(record);
+    if (typeof record === "object" && record !== null) this.#take(record);
   }
 
-  private take(record: Entry | SessionHeader): void {
+  #take(record: Entry | SessionHeader): void {
     switch (record.type) {
       case "session":
         if (typeof record.id === "string") this.header ??= record;

@@ -9,7 +9,7 @@ const HELD_BACK = new Set(["model_change", "thinking_level_change"]);
 
 /** All entries of a session and the file that they go to. */
 export class Journal {
-  private isClosed = false;
+  #isClosed = false;
 
   constructor(
     readonly header: SessionHeader,
@@ -26,7 +26,7 @@ export class Journal {
 
   /** Makes the file, with what was held back, if it is not there yet. */
   begin(): void {
-    this.write([]);
+    this.#write([]);
   }
 
   /**
@@ -34,10 +34,10 @@ export class Journal {
    * and adds nothing when they cannot be written.
    */
   add(added: readonly Entry[]): EntryNode[] {
-    const lines = this.file || added.some(({ type }) => !HELD_BACK.has(type)) ? this.write(added) : undefined;
+    const lines = this.file || added.some(({ type }) => !HELD_BACK.has(type)) ? this.#write(added) : undefined;
     return added.map((entry, i) => {
       const node = this.entries.push(entry);
-      if (lines) this.place(node, lines[i]!);
+      if (lines) this.#place(node, lines[i]!);
       this.ledger.take(entry);
       return node;
     });
@@ -48,7 +48,7 @@ export class Journal {
   }
 
   close(): void {
-    this.isClosed = true;
+    this.#isClosed = true;
     this.file?.close();
     this.file = undefined;
     this.entries.source = undefined;
@@ -56,24 +56,24 @@ export class Journal {
 
   /** Takes away a file that could not be made whole. */
   discard(): void {
-    this.isClosed = true;
+    this.#isClosed = true;
     this.file?.discard();
     this.file = undefined;
     this.entries.source = undefined;
   }
 
   /** Writes entries and tells where their lines stand; undefined in memory. */
-  private write(added: readonly Entry[]): Line[] | undefined {
+  #write(added: readonly Entry[]): Line[] | undefined {
     if (this.path === undefined) return undefined;
-    if (this.isClosed) throw new SessionWriteError(this.path, "EBADF", "the session has been closed");
-    if (this.file) return this.append(this.file, added.map((entry) => this.lineOf(entry)));
+    if (this.#isClosed) throw new SessionWriteError(this.path, "EBADF", "the session has been closed");
+    if (this.file) return this.#append(this.file, added.map((entry) => this.#lineOf(entry)));
     const heldBack = this.entries.nodes;
     const records = [this.header, ...heldBack.map((node) => this.entries.body(node)), ...added];
     const file = SessionFile.create(this.path);
     try {
-      const [, ...lines] = this.append(file, records.map((record) => wellFormed(JSON.stringify(record))));
+      const [, ...lines] = this.#append(file, records.map((record) => wellFormed(JSON.stringify(record))));
       this.file = this.entries.source = file;
-      for (const node of heldBack) this.place(node, lines.shift()!);
+      for (const node of heldBack) this.#place(node, lines.shift()!);
       return lines;
     } catch (error) {
       file.discard();
@@ -81,7 +81,7 @@ export class Journal {
     }
   }
 
-  private append(file: SessionFile, texts: string[]): Line[] {
+  #append(file: SessionFile, texts: string[]): Line[] {
     if (texts.length === 0) return [];
     let at = file.append(`${texts.join("\n")}\n`);
     return texts.map((text) => {
@@ -92,12 +92,12 @@ export class Journal {
   }
 
   /** The file calls a parent whose id was taken by what stands there, so that other programs find it too. */
-  private lineOf(entry: Entry): string {
+  #lineOf(entry: Entry): string {
     const parentId = this.entries.idInFile(entry.parentId);
     return wellFormed(JSON.stringify(parentId === entry.parentId ? entry : { ...entry, parentId }));
   }
 
-  private place(node: EntryNode, { at, length }: Line): void {
+  #place(node: EntryNode, { at, length }: Line): void {
     node.at = at;
     node.length = length;
     node.isChanged = this.entries.idInFile(node.parentId) !== node.parentId;

@@ -12,32 +12,32 @@ export interface QueuedMessage {
 
 /** The messages that wait, in the order of their acceptance, from the entries of a file in their order. */
 export class PendingQueue {
-  private readonly waiting = new Map<string, QueuedMessage>();
+  readonly #waiting = new Map<string, QueuedMessage>();
   /** Delivered or cleared. Lines of a damaged file may be doubled or stand in any order, and a message is delivered once. */
-  private readonly gone = new Set<string>();
+  readonly #gone = new Set<string>();
 
   take(entry: Entry): void {
     if (entry.type === "message") {
-      if (typeof entry.queueId === "string") this.drop(entry.queueId);
+      if (typeof entry.queueId === "string") this.#drop(entry.queueId);
     } else if (entry.type !== "queue") return;
-    else if (entry.op === "add") this.add(entry);
-    else if (Array.isArray(entry.ids)) for (const id of entry.ids) this.drop(id);
+    else if (entry.op === "add") this.#add(entry);
+    else if (Array.isArray(entry.ids)) for (const id of entry.ids) this.#drop(id);
   }
 
   list(): QueuedMessage[] {
-    return [...this.waiting.values()];
+    return [...this.#waiting.values()];
   }
 
-  private add(entry: Entry & { type: "queue"; op: "add" }): void {
+  #add(entry: Entry & { type: "queue"; op: "add" }): void {
     const { kind, content, requestId } = entry;
     // Its id may have been replaced since, see migrate.ts.
     const id = entry.queueId ?? entry.id;
-    if ((kind !== "steer" && kind !== "followUp") || (typeof content !== "string" && !Array.isArray(content)) || this.gone.has(id)) return;
-    this.waiting.set(id, requestId === undefined ? { id, kind, content } : { id, kind, content, requestId });
+    if ((kind !== "steer" && kind !== "followUp") || (typeof content !== "string" && !Array.isArray(content)) || this.#gone.has(id)) return;
+    this.#waiting.set(id, requestId === undefined ? { id, kind, content } : { id, kind, content, requestId });
   }
 
-  private drop(id: string): void {
-    this.waiting.delete(id);
-    this.gone.add(id);
+  #drop(id: string): void {
+    this.#waiting.delete(id);
+    this.#gone.add(id);
   }
 }

@@ -46,13 +46,13 @@ export interface Page<Part> {
 
 /** A conversation: a tree of entries, the branch of it that is active, and the file that all of it stands in. */
 export class Session {
-  private leaf: EntryNode | null;
-  private readonly state: BranchState;
-  private items: ContextItem[] | undefined;
-  private place: string | undefined;
-  private context: AgentMessage[] = [];
+  #leaf: EntryNode | null;
+  readonly #state: BranchState;
+  #items: ContextItem[] | undefined;
+  #place: string | undefined;
+  #context: AgentMessage[] = [];
   /** Of messages, while they have not been made. */
-  private count: number | undefined;
+  #count: number | undefined;
 
   private constructor(
     private readonly journal: Journal,
@@ -60,9 +60,9 @@ export class Session {
     readonly notices: readonly Notice[],
     private readonly now: () => number,
   ) {
-    this.leaf = journal.entries.nodes.findLast(({ type }) => movesLeaf(type)) ?? null;
-    this.state = stateAt(this.leaf, journal);
-    this.releaseHidden();
+    this.#leaf = journal.entries.nodes.findLast(({ type }) => movesLeaf(type)) ?? null;
+    this.#state = stateAt(this.#leaf, journal);
+    this.#releaseHidden();
   }
 
   /** Throws Refusal `invalid` for an id that is none or is taken, and SessionWriteError when the file is due at once and cannot be made. */
@@ -96,12 +96,12 @@ export class Session {
    * it open. `notices` tells what was repaired in a file.
    */
   static async fork(source: Session | string, o: NewFork): Promise<Session> {
-    if (source instanceof Session) return source.copy(o, []);
+    if (source instanceof Session) return source.#copy(o, []);
     const { load } = await import("./open.ts");
     const { journal, notices } = await load(SessionFile.peek(path.resolve(source)));
     const peeked = new Session(journal, notices, Date.now);
     try {
-      return peeked.copy(o, notices);
+      return peeked.#copy(o, notices);
     } finally {
       peeked.close();
     }
@@ -113,12 +113,12 @@ export class Session {
 
   /** The folder to work in, absolute: that of the header (empty where a damaged file does not tell it), or the one that `workIn` gave. */
   get cwd(): string {
-    return this.place ?? this.journal.header.cwd;
+    return this.#place ?? this.journal.header.cwd;
   }
 
   /** Goes on in another folder. The file keeps the one it began in. */
   workIn(cwd: string): void {
-    this.place = cwd;
+    this.#place = cwd;
   }
 
   /** ISO 8601. */
@@ -141,7 +141,7 @@ export class Session {
   }
 
   get leafId(): string | null {
-    return this.leaf?.id ?? null;
+    return this.#leaf?.id ?? null;
   }
 
   /**
@@ -154,7 +154,7 @@ export class Session {
     const { type, ...rest } = version < 2 ? forVersion1(body, id, (target) => entries.get(target)) : body;
     const entry = { type, id, parentId: this.leafId, timestamp: new Date(this.now()).toISOString(), ...rest } as Entry;
     const nodes = this.journal.add([entry]);
-    if (movesLeaf(type)) this.moveTo(nodes[0]!, entry);
+    if (movesLeaf(type)) this.#moveTo(nodes[0]!, entry);
     if (type === "custom") entries.releaseLarge(nodes);
     return entry;
   }
@@ -162,38 +162,38 @@ export class Session {
   /** What the model will see of the active branch. Grows with the session: copy it to keep it. */
   messages(): readonly AgentMessage[] {
     this.contextItems();
-    return this.context;
+    return this.#context;
   }
 
   /** How many `messages()` has, without making them of a long session. */
   get messageCount(): number {
-    if (this.items) return this.items.length;
+    if (this.#items) return this.#items.length;
     const { entries } = this.journal;
-    return (this.count ??= countOf(shownNodes(this.leaf, entries), entries) ?? this.contextItems().length);
+    return (this.#count ??= countOf(shownNodes(this.#leaf, entries), entries) ?? this.contextItems().length);
   }
 
   /** `messages()` with the entries that they come from. */
   contextItems(): readonly ContextItem[] {
-    if (!this.items) {
+    if (!this.#items) {
       const { entries } = this.journal;
-      this.items = contextOf(shownNodes(this.leaf, entries), entries);
-      this.context = this.items.map(({ message }) => message);
+      this.#items = contextOf(shownNodes(this.#leaf, entries), entries);
+      this.#context = this.#items.map(({ message }) => message);
     }
-    return this.items;
+    return this.#items;
   }
 
   /** The model that the active branch was last set to or answered by. */
   modelChoice(): { provider: string; modelId: string } | undefined {
-    return this.state.model;
+    return this.#state.model;
   }
 
   thinkingLevel(): string | undefined {
-    return this.state.thinkingLevel;
+    return this.#state.thinkingLevel;
   }
 
   /** The state of the branch's last `todo_snapshot`. */
   todos(): unknown {
-    return this.state.todos;
+    return this.#state.todos;
   }
 
   /** Messages that were accepted and are neither delivered nor cleared, in order. */
@@ -208,18 +208,18 @@ export class Session {
 
   /** The active branch from its root to its leaf. What is not in memory is read back as it is asked for. */
   branch(): Iterable<Entry> {
-    return this.journal.entries.bodies([...upwards(this.leaf)].reverse());
+    return this.journal.entries.bodies([...upwards(this.#leaf)].reverse());
   }
 
   /** Entries strictly after `since`. Throws Refusal `not_found`. */
   async entries(since?: string, limit?: number): Promise<Page<Entry[]>> {
-    const { entries, ...rest } = this.page(since, limit);
+    const { entries, ...rest } = this.#page(since, limit);
     return { entries: [...this.journal.entries.bodies(entries)], ...rest };
   }
 
   /** `entries` as the JSON of the array, in pieces of bytes: straight from the file, for what is too much for objects. */
   entriesJson(since?: string, limit?: number): Page<Iterable<Uint8Array>> {
-    const { entries, ...rest } = this.page(since, limit);
+    const { entries, ...rest } = this.#page(since, limit);
     return { entries: entriesJson(this.journal.entries, entries), ...rest };
   }
 
@@ -253,7 +253,7 @@ export class Session {
 
   /** The text of the branch's last answer that has one; null when none has. */
   lastAssistantText(): string | null {
-    for (const node of upwards(this.leaf)) {
+    for (const node of upwards(this.#leaf)) {
       const message = node.role === "assistant" && messageOf(this.journal.entries.body(node));
       if (!message || message.role !== "assistant") continue;
       const text = textOf(message.content).trim();
@@ -277,7 +277,7 @@ export class Session {
     this.journal.close();
   }
 
-  private copy({ leafId = this.leafId, ...o }: NewFork, notices: readonly Notice[]): Session {
+  #copy({ leafId = this.leafId, ...o }: NewFork, notices: readonly Notice[]): Session {
     const leaf = leafId === null ? null : this.journal.entries.get(leafId);
     if (leaf === undefined) throw new Refusal("not_found", `Entry not found: ${leafId}`);
     const { journal, now } = Session.create({ ...o, ...(this.file !== undefined && { parentSession: this.file }), atOnce: true });
@@ -285,7 +285,7 @@ export class Session {
     return new Session(journal, notices, now);
   }
 
-  private page(since: string | undefined, limit: number | undefined): Page<EntryNode[]> {
+  #page(since: string | undefined, limit: number | undefined): Page<EntryNode[]> {
     const { entries } = this.journal;
     const after = since === undefined ? undefined : entries.get(since);
     if (since !== undefined && !after) throw new Refusal("not_found", `Entry not found: ${since}`);
@@ -296,27 +296,27 @@ export class Session {
     return page;
   }
 
-  private moveTo(node: EntryNode, entry: Entry): void {
-    this.leaf = node;
-    advance(this.state, entry);
+  #moveTo(node: EntryNode, entry: Entry): void {
+    this.#leaf = node;
+    advance(this.#state, entry);
     if (changesContext(node)) {
-      this.items = this.count = undefined;
-      if (node.type === "compaction") this.releaseHidden();
+      this.#items = this.#count = undefined;
+      if (node.type === "compaction") this.#releaseHidden();
       return;
     }
     const message = messageOf(entry);
     if (!message) return;
-    if (this.count !== undefined) this.count++;
-    if (!this.items) return;
-    this.items.push({ entryId: node.id, message });
-    this.context.push(message);
+    if (this.#count !== undefined) this.#count++;
+    if (!this.#items) return;
+    this.#items.push({ entryId: node.id, message });
+    this.#context.push(message);
   }
 
   /** What the model does not see any more need not be in memory. */
-  private releaseHidden(): void {
+  #releaseHidden(): void {
     const { entries, ledger } = this.journal;
     if (!ledger.types.has("compaction")) return;
-    const shown = new Set(shownNodes(this.leaf, entries));
+    const shown = new Set(shownNodes(this.#leaf, entries));
     entries.release(entries.nodes.filter((node) => !shown.has(node)));
   }
 }
