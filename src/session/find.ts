@@ -5,6 +5,7 @@ import type { SessionHeader } from "./entry.ts";
 import { hasBegun } from "./exclusive.ts";
 import { isOf, sessionFiles, type SessionPlaces } from "./list.ts";
 import { parseBytes } from "./lines.ts";
+import { readFileName } from "./place.ts";
 
 /** The session file of a working directory that was written last; undefined without any. */
 export function newestSession(places: SessionPlaces, cwd: string): string | undefined {
@@ -55,7 +56,7 @@ function ambiguous(value: string, files: string[]): Refusal {
 
 /** From the file's name; from the header of one that is named otherwise. */
 function idOf(file: string): string | undefined {
-  return /^\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl$/.exec(path.basename(file))?.[1] ?? headerOf(file)?.id;
+  return readFileName(path.basename(file))?.id ?? headerOf(file)?.id;
 }
 
 const HEAD_BYTES = 64 * 1024;

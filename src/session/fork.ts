@@ -1,9 +1,9 @@
 import { Refusal } from "../base/refusal.ts";
+import { textOf } from "../llm/message.ts";
 import type { Entries, EntryNode } from "./entries.ts";
 import type { Entry } from "./entry.ts";
 import { messageOf } from "./context.ts";
 import type { Journal } from "./journal.ts";
-import { textOf } from "../llm/message.ts";
 import { upwards } from "./tree.ts";
 
 /** So much is written at a time. */

@@ -1,9 +1,10 @@
 import fs from "node:fs";
 import { shorten } from "../base/text.ts";
+import { textOf } from "../llm/message.ts";
 import { messageOf } from "./context.ts";
 import type { Entry, SessionHeader } from "./entry.ts";
 import { parseBytes, walkLines, type Scratch } from "./lines.ts";
-import { textOf } from "../llm/message.ts";
+import { nameIn } from "./name.ts";
 
 /** A session file seen from outside, as `session_list` shows it. */
 export interface SessionSummary {
@@ -96,7 +97,7 @@ class Glance {
         if (typeof record.id === "string") this.header ??= record;
         return;
       case "session_info":
-        this.name = typeof record.name === "string" ? record.name.trim() || undefined : undefined;
+        this.name = nameIn(record);
         return;
       case "message": {
         const role: unknown = record.message?.role;

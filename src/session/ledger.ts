@@ -1,4 +1,5 @@
 import type { Entry } from "./entry.ts";
+import { nameIn } from "./name.ts";
 import { PendingQueue } from "./queue.ts";
 import { count, noStats } from "./stats.ts";
 
@@ -26,7 +27,7 @@ export class Ledger {
       case "queue":
         return this.queue.take(entry);
       case "session_info":
-        this.name = typeof entry.name === "string" ? entry.name.trim() || undefined : undefined;
+        this.name = nameIn(entry);
         return;
       case "label":
         if (typeof entry.label === "string" && entry.label) this.labels.set(entry.targetId, { label: entry.label, timestamp: typeof entry.timestamp === "string" ? entry.timestamp : "" });

@@ -6,3 +6,8 @@ export function sessionName(text: string): string {
   if (name === "") throw new Refusal("invalid", "Session name cannot be empty");
   return name;
 }
+
+/** The name that a `session_info` entry gives, which may be anything; undefined when it takes the name away. */
+export function nameIn(entry: { name?: unknown }): string | undefined {
+  return typeof entry.name === "string" ? entry.name.trim() || undefined : undefined;
+}

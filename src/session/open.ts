@@ -5,6 +5,7 @@ import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { Journal } from "./journal.ts";
 import type { SessionFile } from "./file.ts";
 import { readLines } from "./lines.ts";
+import { readFileName } from "./place.ts";
 import { Assembly } from "./repair.ts";
 
 /** Told to the client: what was repaired, skipped or could not be done while opening. */
@@ -67,10 +68,10 @@ const isTime = (value: unknown): boolean => typeof value === "string" && !Number
 
 /** A session whose header line is damaged: its file name says the id and the time, and nothing says its folder. */
 function headerFromName(file: string, { entries }: Assembly, notices: Notice[]): SessionHeader | undefined {
-  const [, date, time, ms, id] = /^(\d{4}-\d\d-\d\d)T(\d\d-\d\d-\d\d)-(\d+)Z_(.+)\.jsonl$/.exec(path.basename(file)) ?? [];
-  if (id === undefined || entries.nodes.length === 0) return undefined;
+  const told = readFileName(path.basename(file));
+  if (!told || entries.nodes.length === 0) return undefined;
   notices.push({ level: "warning", code: "session_header", message: `The header of ${file} is damaged: id and time were taken from the file's name, its working directory is unknown` });
-  return { type: "session", version: SESSION_VERSION, id, timestamp: `${date}T${time!.replaceAll("-", ":")}.${ms}Z`, cwd: "" };
+  return { type: "session", version: SESSION_VERSION, id: told.id, timestamp: told.createdAt, cwd: "" };
 }
 
 function tellDamage(notices: Notice[], file: string, bad: number[], tornBytes: number): void {

@@ -23,6 +23,12 @@ export function fileName(createdAt: string, id: string): string {
   return `${createdAt.replace(/[:.]/g, "-")}_${id}.jsonl`;
 }
 
+/** What the name of a session's file says, as `fileName` makes it; undefined for one that is named otherwise. */
+export function readFileName(name: string): { createdAt: string; id: string } | undefined {
+  const [, date, time, ms, id] = /^(\d{4}-\d\d-\d\d)T(\d\d-\d\d-\d\d)-(\d+)Z_(.+)\.jsonl$/.exec(name) ?? [];
+  return id === undefined ? undefined : { createdAt: `${date}T${time!.replaceAll("-", ":")}.${ms}Z`, id };
+}
+
 /** Refuses ids that could not be part of a file name (the rule is pi's). */
 export function checkSessionId(id: string): void {
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(id)) {

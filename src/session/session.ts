@@ -1,7 +1,8 @@
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { textOf } from "../llm/message.ts";
-import { changesContext, contextOf, countOf, messageOf, shownNodes, type ContextItem } from "./context.ts";
+import { Branch } from "./branch.ts";
+import { messageOf, type ContextItem } from "./context.ts";
 import { entriesJson } from "./entry-text.ts";
 import type { EntryNode } from "./entries.ts";
 import { movesLeaf, SESSION_VERSION, type Entry, type EntryBody, type SessionHeader } from "./entry.ts";
@@ -14,7 +15,6 @@ import { forVersion1 } from "./migrate.ts";
 import type { Notice } from "./open.ts";
 import { checkSessionId, fileName } from "./place.ts";
 import type { QueuedMessage } from "./queue.ts";
-import { advance, stateAt, type BranchState } from "./state.ts";
 import type { Stats } from "./stats.ts";
 import { treeJson } from "./tree-json.ts";
 import { flatTree, nestedTree, upwards, type FlatNode, type TreeNode } from "./tree.ts";
@@ -46,13 +46,8 @@ export interface Page<Part> {
 
 /** A conversation: a tree of entries, the branch of it that is active, and the file that all of it stands in. */
 export class Session {
-  #leaf: EntryNode | null;
-  readonly #state: BranchState;
-  #items: ContextItem[] | undefined;
+  readonly #branch: Branch;
   #place: string | undefined;
-  #context: AgentMessage[] = [];
-  /** Of messages, while they have not been made. */
-  #count: number | undefined;
 
   private constructor(
     private readonly journal: Journal,
@@ -60,9 +55,7 @@ export class Session {
     readonly notices: readonly Notice[],
     private readonly now: () => number,
   ) {
-    this.#leaf = journal.entries.nodes.findLast(({ type }) => movesLeaf(type)) ?? null;
-    this.#state = stateAt(this.#leaf, journal);
-    this.#releaseHidden();
+    this.#branch = new Branch(journal);
   }
 
   /** Throws Refusal `invalid` for an id that is none or is taken, and SessionWriteError when the file is due at once and cannot be made. */
@@ -141,7 +134,7 @@ export class Session {
   }
 
   get leafId(): string | null {
-    return this.#leaf?.id ?? null;
+    return this.#branch.leaf?.id ?? null;
   }
 
   /**
@@ -154,46 +147,38 @@ export class Session {
     const { type, ...rest } = version < 2 ? forVersion1(body, id, (target) => entries.get(target)) : body;
     const entry = { type, id, parentId: this.leafId, timestamp: new Date(this.now()).toISOString(), ...rest } as Entry;
     const nodes = this.journal.add([entry]);
-    if (movesLeaf(type)) this.#moveTo(nodes[0]!, entry);
+    if (movesLeaf(type)) this.#branch.moveTo(nodes[0]!, entry);
     if (type === "custom") entries.releaseLarge(nodes);
     return entry;
   }
 
   /** What the model will see of the active branch. Grows with the session: copy it to keep it. */
   messages(): readonly AgentMessage[] {
-    this.contextItems();
-    return this.#context;
+    return this.#branch.messages();
   }
 
   /** How many `messages()` has, without making them of a long session. */
   get messageCount(): number {
-    if (this.#items) return this.#items.length;
-    const { entries } = this.journal;
-    return (this.#count ??= countOf(shownNodes(this.#leaf, entries), entries) ?? this.contextItems().length);
+    return this.#branch.messageCount;
   }
 
   /** `messages()` with the entries that they come from. */
   contextItems(): readonly ContextItem[] {
-    if (!this.#items) {
-      const { entries } = this.journal;
-      this.#items = contextOf(shownNodes(this.#leaf, entries), entries);
-      this.#context = this.#items.map(({ message }) => message);
-    }
-    return this.#items;
+    return this.#branch.items();
   }
 
   /** The model that the active branch was last set to or answered by. */
   modelChoice(): { provider: string; modelId: string } | undefined {
-    return this.#state.model;
+    return this.#branch.state.model;
   }
 
   thinkingLevel(): string | undefined {
-    return this.#state.thinkingLevel;
+    return this.#branch.state.thinkingLevel;
   }
 
   /** The state of the branch's last `todo_snapshot`. */
   todos(): unknown {
-    return this.#state.todos;
+    return this.#branch.state.todos;
   }
 
   /** Messages that were accepted and are neither delivered nor cleared, in order. */
@@ -208,7 +193,7 @@ export class Session {
 
   /** The active branch from its root to its leaf. What is not in memory is read back as it is asked for. */
   branch(): Iterable<Entry> {
-    return this.journal.entries.bodies([...upwards(this.#leaf)].reverse());
+    return this.journal.entries.bodies(this.#branch.nodes());
   }
 
   /** Entries strictly after `since`. Throws Refusal `not_found`. */
@@ -253,7 +238,7 @@ export class Session {
 
   /** The text of the branch's last answer that has one; null when none has. */
   lastAssistantText(): string | null {
-    for (const node of upwards(this.#leaf)) {
+    for (const node of upwards(this.#branch.leaf)) {
       const message = node.role === "assistant" && messageOf(this.journal.entries.body(node));
       if (!message || message.role !== "assistant") continue;
       const text = textOf(message.content).trim();
@@ -294,29 +279,5 @@ export class Session {
     const page: Page<EntryNode[]> = { entries: nodes, leafId: this.leafId };
     if (from + nodes.length < entries.nodes.length) page.hasMore = true;
     return page;
-  }
-
-  #moveTo(node: EntryNode, entry: Entry): void {
-    this.#leaf = node;
-    advance(this.#state, entry);
-    if (changesContext(node)) {
-      this.#items = this.#count = undefined;
-      if (node.type === "compaction") this.#releaseHidden();
-      return;
-    }
-    const message = messageOf(entry);
-    if (!message) return;
-    if (this.#count !== undefined) this.#count++;
-    if (!this.#items) return;
-    this.#items.push({ entryId: node.id, message });
-    this.#context.push(message);
-  }
-
-  /** What the model does not see any more need not be in memory. */
-  #releaseHidden(): void {
-    const { entries, ledger } = this.journal;
-    if (!ledger.types.has("compaction")) return;
-    const shown = new Set(shownNodes(this.#leaf, entries));
-    entries.release(entries.nodes.filter((node) => !shown.has(node)));
   }
 }

@@ -23,13 +23,13 @@ export function* upwards(node: EntryNode | null): Generator<EntryNode> {
 }
 
 /** The roots, and below each entry what follows it, in the order of the file; by the numbers of the nodes, -1 is none. */
-export interface Children {
+export interface ChildLists {
   firstRoot: number;
   first: Int32Array;
   next: Int32Array;
 }
 
-export function childrenOf(nodes: readonly EntryNode[]): Children {
+export function childrenOf(nodes: readonly EntryNode[]): ChildLists {
   const first = new Int32Array(nodes.length).fill(-1);
   const next = new Int32Array(nodes.length).fill(-1);
   let firstRoot = -1;
