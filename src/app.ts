@@ -1,7 +1,7 @@
 import { Agent } from "./agent/agent.ts";
 import type { AgentEvent } from "./agent/events.ts";
 import type { LoopEvent, LoopScheduler } from "./agent/loops.ts";
-import { stored } from "./agent/queue.ts";
+import { stored } from "./agent/stored.ts";
 import { TodoList, type TodoEvent } from "./agent/todos.ts";
 import { hiddenNames, readAgain, readConfiguration, type Configuration } from "./app/configuration.ts";
 import { askedModel, chooseModel, modelOf, namedModel } from "./app/model-choice.ts";

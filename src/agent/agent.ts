@@ -17,9 +17,10 @@ import type { AgentEvent, CompactionResult } from "./events.ts";
 import { Learned } from "./learned.ts";
 import { messagesForModel } from "./messages-for-model.ts";
 import { ModelChoice } from "./model-choice.ts";
-import { MessageQueue, stored, type QueueKind, type QueueMode, type QueueTexts } from "./queue.ts";
+import { MessageQueue, type QueueKind, type QueueMode, type QueueTexts } from "./queue.ts";
 import type { RetrySettings } from "./retry.ts";
 import { GRACE_MS, Run, type Opening, type RunEnd, type RunHost } from "./run.ts";
+import { stored } from "./stored.ts";
 import { syncSoon } from "./sync-soon.ts";
 import type { Equipment } from "./turn.ts";
 

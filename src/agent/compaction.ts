@@ -11,8 +11,8 @@ import { AUTOMATIC_MIN_TOKENS, findCut, type Cut } from "./compaction-cut.ts";
 import { limits } from "./compaction-estimate.ts";
 import type { ContextWatch } from "./context-use.ts";
 import type { AgentEvent, CompactionReason, CompactionResult } from "./events.ts";
-import { isOfSystem } from "./queue.ts";
 import type { RetrySettings } from "./retry.ts";
+import { isOfSystem } from "./stored.ts";
 
 export interface CompactionHost {
   session(): Session;

@@ -5,7 +5,7 @@ import type { ModelRegistry } from "../llm/registry.ts";
 import { clampLevel, supportedLevels } from "../llm/thinking.ts";
 import type { Session } from "../session/session.ts";
 import type { AgentEvent } from "./events.ts";
-import { stored } from "./queue.ts";
+import { stored } from "./stored.ts";
 
 export interface ModelChoiceHost {
   models: Pick<ModelRegistry, "available" | "find" | "hasKey">;

@@ -5,8 +5,8 @@ import type { Failure } from "../llm/failure.ts";
 import type { AssistantMessage } from "../llm/message.ts";
 import type { AgentMessage } from "../session/message.ts";
 import { WAYS_OUT } from "./compaction.ts";
-import { loop, type LoopContext, type LoopEnd } from "./loop.ts";
 import { planRetry, waitFor, type RetrySettings } from "./retry.ts";
+import { turns, type TurnsContext, type TurnsEnd } from "./turns.ts";
 
 /** How a run ended, as `agent_settled` tells it. */
 export interface RunEnd {
@@ -17,7 +17,7 @@ export interface RunEnd {
 }
 
 /** What a run asks of its agent, beside what each turn needs. */
-export interface RunHost extends Omit<LoopContext, "signal" | "graceMs" | "answers" | "answered" | "because" | "between"> {
+export interface RunHost extends Omit<TurnsContext, "signal" | "graceMs" | "answers" | "answered" | "because" | "between"> {
   /** Read at each failure: they may be changed while the run goes on. */
   retry(): RetrySettings;
   /** Learns from a failure what the model does not take; gives whether a request would be another now. */
@@ -43,13 +43,13 @@ export interface Opening {
 /** How long after an abort tools and model streams may go on before they are left alone. */
 export const GRACE_MS = 3000;
 
-/** A run from its acceptance to rest: loops, with retries and compactions between them. It ends exactly once. */
+/** A run from its acceptance to rest: rounds of turns, with retries and compactions between them. It ends exactly once. */
 export class Run {
   /** Resolves when the run is over and told. */
   readonly ended: Promise<RunEnd>;
   readonly #abort = new AbortController();
   readonly #promptIds: (string | number)[] = [];
-  readonly #context: LoopContext;
+  readonly #context: TurnsContext;
   #retryWait: AbortController | undefined;
   #graceMs = GRACE_MS;
   /** Retries since the last answer that did not fail. */
@@ -108,7 +108,7 @@ export class Run {
   async #run(): Promise<void> {
     let end: RunEnd;
     try {
-      end = this.#ended(await this.#loops());
+      end = this.#ended(await this.#turns());
     } catch (error) {
       const words = wordsOf(error);
       const isRefused = error instanceof Refusal;
@@ -120,14 +120,14 @@ export class Run {
     this.#end(end);
   }
 
-  #ended({ message, fault }: LoopEnd): RunEnd {
+  #ended({ message, fault }: TurnsEnd): RunEnd {
     const aborted = this.#abort.signal.aborted;
     const stopReason = aborted ? "aborted" : fault === undefined ? message.stopReason : "error";
     const errorMessage = fault ?? (stopReason === "error" ? message.errorMessage : undefined);
     return { aborted, promptIds: this.#promptIds, stopReason, ...(errorMessage !== undefined && { errorMessage }) };
   }
 
-  async #loops(): Promise<LoopEnd> {
+  async #turns(): Promise<TurnsEnd> {
     const { signal } = this.#abort;
     let opening = this.opening.messages;
     let isDue = opening.length > 0;
@@ -135,7 +135,7 @@ export class Run {
     if (room) await room;
     for (;;) {
       this.#isOpen = true;
-      const end = await loop(this.#context, opening, isDue);
+      const end = await turns(this.#context, opening, isDue);
       opening = [];
       isDue = await this.#after(end);
       if (signal.aborted || end.fault !== undefined) return end;
@@ -143,8 +143,8 @@ export class Run {
     }
   }
 
-  /** Tells the end of a loop and does what it calls for; gives whether the same answer is asked for again. */
-  async #after(end: LoopEnd): Promise<boolean> {
+  /** Tells the end of a round and does what it calls for; gives whether the same answer is asked for again. */
+  async #after(end: TurnsEnd): Promise<boolean> {
     const { host } = this;
     const { signal } = this.#abort;
     const { messages, failure, message, fault } = end;

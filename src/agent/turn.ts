@@ -9,8 +9,8 @@ import { ask, blank, type Stream } from "./ask.ts";
 import { runCalls } from "./calls.ts";
 import type { AgentEvent } from "./events.ts";
 import { messagesForModel } from "./messages-for-model.ts";
-import { isOfSystem } from "./queue.ts";
 import { appendWithOutput } from "./stored-output.ts";
+import { isOfSystem } from "./stored.ts";
 
 /** What a model can do in this run: the same for all of its turns, so that prompt caches hold. */
 export interface Equipment {

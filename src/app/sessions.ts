@@ -1,7 +1,7 @@
 import fs from "../base/lazy-fs.ts";
 import path from "node:path";
 import type { Agent } from "../agent/agent.ts";
-import { stored } from "../agent/queue.ts";
+import { stored } from "../agent/stored.ts";
 import type { ModelSpec, ThinkingLevel } from "../llm/model.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { SessionSummary } from "../session/list.ts";

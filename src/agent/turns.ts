@@ -4,7 +4,7 @@ import type { AgentMessage } from "../session/message.ts";
 import type { MessageQueue, QueueKind, QueueMode } from "./queue.ts";
 import { failedTurn, turn, unstored, type TurnContext, type TurnEnd } from "./turn.ts";
 
-export interface LoopContext extends TurnContext {
+export interface TurnsContext extends TurnContext {
   queue: MessageQueue;
   mode(kind: QueueKind): QueueMode;
   /** A queued message of this request went into the transcript. */
@@ -13,8 +13,8 @@ export interface LoopContext extends TurnContext {
   between(): Promise<void> | undefined;
 }
 
-export interface LoopEnd {
-  /** Every message that came in this loop, in order. */
+export interface TurnsEnd {
+  /** Every message that came in these turns, in order. */
   messages: AgentMessage[];
   /** The last answer. */
   message: AssistantMessage;
@@ -27,7 +27,7 @@ export interface LoopEnd {
  * queues. `opening` stands in the transcript already and is only told. `isDue`: an answer is wanted even when no
  * queued message goes in. Knows nothing of retries, and never rejects.
  */
-export async function loop(context: LoopContext, opening: readonly AgentMessage[], isDue: boolean): Promise<LoopEnd> {
+export async function turns(context: TurnsContext, opening: readonly AgentMessage[], isDue: boolean): Promise<TurnsEnd> {
   const { emit, queue, signal } = context;
   const messages: AgentMessage[] = [];
   const tell = (message: AgentMessage) => {
@@ -50,7 +50,7 @@ export async function loop(context: LoopContext, opening: readonly AgentMessage[
   }
 }
 
-function oneTurn(context: LoopContext, isDue: boolean, tell: (message: AgentMessage) => void): Promise<TurnEnd> | TurnEnd {
+function oneTurn(context: TurnsContext, isDue: boolean, tell: (message: AgentMessage) => void): Promise<TurnEnd> | TurnEnd {
   try {
     // Aborted before its first call: what waits stays in the queue.
     if (!context.signal.aborted && !deliver(context, "steer", tell) && !isDue) deliver(context, "followUp", tell);
@@ -61,7 +61,7 @@ function oneTurn(context: LoopContext, isDue: boolean, tell: (message: AgentMess
 }
 
 /** Moves what waits into the transcript, by its mode; gives whether there was anything. */
-function deliver(context: LoopContext, kind: QueueKind, tell: (message: AgentMessage) => void): boolean {
+function deliver(context: TurnsContext, kind: QueueKind, tell: (message: AgentMessage) => void): boolean {
   let count = 0;
   while (count === 0 || context.mode(kind) === "all") {
     const delivered = context.queue.deliver(kind, context.now());
