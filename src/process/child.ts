@@ -23,6 +23,8 @@ export interface ChildParts {
   input: Input | undefined;
   /** Finds those of its descendants that made a session of their own. */
   findStrays: () => number[];
+  /** Whether anybody is left who was started by it, in its group or not, as far as the system can tell. */
+  isAnyMarked: () => boolean;
   /** The leader has exited. */
   onExit: (child: Child) => void;
   /** Nobody is left in its group. */
@@ -151,6 +153,7 @@ export class Child {
   }
 
   #isGone(): boolean {
-    return this.look(true) && this.#parts.findStrays().length === 0;
+    // Not only strays: a member of the group that has just gone may have made one since the last look at all processes.
+    return this.look(true) && !this.#parts.isAnyMarked();
   }
 }

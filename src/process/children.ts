@@ -6,7 +6,7 @@ import { childEnvironment, type Environment } from "./environment.ts";
 import { Ladder } from "./ladder.ts";
 import { Reaper } from "./reaper.ts";
 import { sendSignal } from "./signals.ts";
-import { system } from "./system.ts";
+import { MARK, system } from "./system.ts";
 import { startPiped, type Wired } from "./wiring.ts";
 
 export type { Child, ChildEnd, EndReason } from "./child.ts";
@@ -41,7 +41,7 @@ export class Children {
   readonly #env: Environment;
   readonly #hidden: ReadonlySet<string>;
   /** In the name, so that an rpi among the children of another does not hide the other's mark. */
-  readonly #mark = `RPI_CHILD_${randomHex()}`;
+  readonly #mark = `${MARK}${randomHex()}`;
   readonly #reaper = new Reaper(this.#mark);
   /** Those whose group is not known to be empty, by owner. */
   readonly #groups = new Map<Child, Owner>();
@@ -84,6 +84,7 @@ export class Children {
       output,
       input,
       findStrays: () => system.findMarked({ name: this.#mark, value, outside: process.pid }),
+      isAnyMarked: () => system.findMarked({ name: this.#mark, value }).length > 0,
       onExit: () => this.#exited(),
       onGroupGone: (child) => this.#groupGone(child),
       signal: o.signal,

@@ -5,7 +5,8 @@ import { system } from "./system.ts";
 /**
  * The last will of rpi: a shell in a session of its own that is told which groups live, and that kills
  * them when its pipe closes, however rpi has died. On Linux it also kills what carries the mark in its
- * environment. It needs no other program (grep is only faster) and leaves when all are gone.
+ * environment, looking for about a second: a child that was being started as rpi died has no mark yet. It
+ * needs no other program (grep and sleep are only kinder) and leaves when all are gone.
  */
 export const LAST_WILL = `
 trap '' HUP INT TERM QUIT PIPE
@@ -33,17 +34,21 @@ marked() {
   done 2>/dev/null
 }
 round=0
-while [ $round -lt 100 ]; do
+quiet=0
+enough=3
+[ -r /proc/self/environ ] && enough=20
+while [ $round -lt 200 ] && [ $quiet -lt $enough ]; do
   round=$((round + 1))
-  left=
-  for g in $groups; do kill -KILL -"$g"; done 2>/dev/null
+  quiet=$((quiet + 1))
+  [ $round -gt 3 ] || for g in $groups; do kill -KILL -"$g"; done 2>/dev/null
   for file in $(marked); do
-    left=1
+    quiet=0
     pid=\${file#/proc/}
     kill -KILL "\${pid%%/*}" 2>/dev/null
   done
-  [ -z "$left" ] && [ $round -gt 2 ] && exit 0
+  [ $quiet -eq 0 ] || sleep 0.05 2>/dev/null
 done
+exit 0
 `;
 
 export class Reaper {

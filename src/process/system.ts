@@ -8,8 +8,11 @@ export interface Pipe {
   writeFd: number;
 }
 
+/** How the names of the environment variables begin that mark the children of an rpi. */
+export const MARK = "RPI_CHILD_";
+
 export interface Mark {
-  /** Of an environment variable. */
+  /** Begins with MARK. */
   name: string;
   /** Its whole value or, with `isPrefix`, the beginning of it. */
   value: string;
@@ -28,9 +31,12 @@ export interface System {
   signalGroup(leader: number, signal: NodeJS.Signals): void;
   /** Whether anybody is in the group, a zombie included. */
   isGroupAlive(leader: number): boolean;
-  /** Whether all that is left of a group are zombies; false where that cannot be told. */
+  /** Whether all that is left of a group are zombies, as of some milliseconds ago; false where that cannot be told. */
   isGroupOfZombies(leader: number): boolean;
-  /** Processes whose environment holds the mark, zombies left out; none where environments cannot be read. */
+  /**
+   * Processes whose environment holds the mark, zombies left out; none where environments cannot be read. What is
+   * told may be some milliseconds old, but a mark that nobody had then has nobody now either.
+   */
   findMarked(mark: Mark): number[];
   /** The shell for commands when the settings name none. Undefined: there is none. */
   findShell(): string | undefined;

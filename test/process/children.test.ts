@@ -242,6 +242,27 @@ test.skipIf(process.platform !== "linux")("the reaper needs no other program", a
   unmarked.kill();
 });
 
+test.skipIf(process.platform !== "linux")("the reaper also finds what was still being started as rpi died", async () => {
+  const mark = `RPI_TEST_MARK_LATE_${process.pid}`;
+  const reaper = Bun.spawn(["/bin/sh", "-c", LAST_WILL, "rpi-reaper", mark], { stdin: "pipe" });
+  await reaper.stdin.end();
+  // Between its fork and its exec a child has no mark yet; on a busy system that may last.
+  await Bun.sleep(200);
+  const late = Bun.spawn(["sleep", "300"], { env: { ...process.env, [mark]: "1" } });
+  expect(await late.exited).toBe(137);
+  expect(await reaper.exited).toBe(0);
+});
+
+test.skipIf(process.platform !== "linux")("many children that end together look at all processes together", async () => {
+  await using children = makeChildren();
+  const many = Array.from({ length: 200 }, () => children.run({ argv: ["sleep", "300"], cwd: "/", owner: "process" }));
+  const before = process.cpuUsage();
+  await Promise.all(many.map((child) => child.stop(300)));
+  // Each on its own they would read two hundred times two hundred environments, several times over.
+  expect(process.cpuUsage(before).user + process.cpuUsage(before).system).toBeLessThan(500_000);
+  expect(children.alive).toBe(0);
+});
+
 test.skipIf(process.platform !== "linux")("a reaper that somebody killed is replaced, and knows the older groups", async () => {
   const host = Bun.spawn([process.execPath, fixture("two-commands.ts")], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
   let text = "";
