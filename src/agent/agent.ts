@@ -18,6 +18,7 @@ import { Learned } from "./learned.ts";
 import { messagesForModel } from "./messages-for-model.ts";
 import { ModelChoice } from "./model-choice.ts";
 import { MessageQueue, type QueueKind, type QueueMode, type QueueTexts } from "./queue.ts";
+import { RequestedCompaction } from "./requested-compaction.ts";
 import type { RetrySettings } from "./retry.ts";
 import { GRACE_MS, Run, type Opening, type RunEnd, type RunHost } from "./run.ts";
 import { stored } from "./stored.ts";
@@ -70,15 +71,12 @@ export class Agent {
   #session: Session;
   #queue: MessageQueue;
   #run: Run | undefined;
-  /** A compaction that was asked for, from the request to its end. */
-  #manual: { abort: AbortController; graceMs: number; ended: Promise<unknown>; isRunWanted: boolean } | undefined;
-  /** A run of what was queued meanwhile, right after that. */
-  #soon: { ended: Promise<void>; isWanted: boolean } | undefined;
   #settings: AgentSettings;
   /** What was told of the queue is of a session that is gone. */
   #isQueueStale = false;
   readonly #context = new ContextWatch();
   readonly #compaction: Compaction;
+  readonly #requested: RequestedCompaction;
   readonly #learned = new Learned((event) => this.#emit(event));
   readonly #choice: ModelChoice;
   readonly #bash: DirectBash;
@@ -111,6 +109,18 @@ export class Agent {
       stream: (spec, request, o) => options.models.stream(spec, request, o),
       retry: () => this.#retry(),
       emit: this.#emit,
+    });
+    this.#requested = new RequestedCompaction({
+      compaction: this.#compaction,
+      needModel: () => void this.#choice.usable(),
+      endRun: async () => {
+        this.#run?.abort();
+        await this.#run?.ended;
+      },
+      hasQueued: () => this.#queue.size > 0,
+      runQueue: () => {
+        if (!this.#run) this.#begin({ messages: [] }).start();
+      },
     });
     this.#bash = new DirectBash({
       session: () => this.#session,
@@ -145,7 +155,7 @@ export class Agent {
   }
 
   get isIdle(): boolean {
-    return !this.#run && !this.#manual && !this.#soon && !this.#bash.isRunning;
+    return !this.#run && !this.#requested.isPending && !this.#bash.isRunning;
   }
 
   get pendingMessageCount(): number {
@@ -163,7 +173,7 @@ export class Agent {
   /** Accepts or refuses at once. Busy, it queues where `streamingBehavior` says how. */
   prompt(o: Said & { streamingBehavior?: "steer" | "followUp" | undefined }): Accepted {
     const content = contentOf(o);
-    if (this.#run || this.#manual) {
+    if (this.#run || this.#requested.isActive) {
       const what = this.#run ? "A run is active" : "A compaction is under way";
       if (!o.streamingBehavior) throw new Refusal("busy", `${what}. Give streamingBehavior "steer" or "followUp" to queue the message, or wait for its end.`);
       this.#enqueue(o.streamingBehavior, content, o.requestId);
@@ -206,15 +216,9 @@ export class Agent {
    * `graceMs`: how long a tool or a model may go on before it is left alone.
    */
   async abort(graceMs = GRACE_MS): Promise<void> {
-    const ends = [this.#run?.ended, this.#manual?.ended, this.#soon?.ended, this.#bash.abort()];
-    this.#run?.abort(graceMs);
-    if (this.#manual) {
-      this.#manual.graceMs = graceMs;
-      this.#manual.isRunWanted = false;
-      this.#manual.abort.abort();
-    }
-    if (this.#soon) this.#soon.isWanted = false;
-    await Promise.allSettled(ends);
+    const run = this.#run;
+    run?.abort(graceMs);
+    await Promise.allSettled([run?.ended, this.#requested.abort(graceMs), this.#bash.abort()]);
   }
 
   /**
@@ -222,30 +226,8 @@ export class Agent {
    * another compaction is under way. `begun` is called once, when it has begun or cannot.
    * What is queued meanwhile runs afterwards, unless this is aborted.
    */
-  async compact(instructions?: string, begun: () => void = () => {}): Promise<CompactionResult> {
-    if (this.#manual || this.isCompacting) throw new Refusal("busy", "A compaction is under way.");
-    this.#choice.usable();
-    const ended = Promise.withResolvers<void>();
-    let hasBegun = false;
-    const tellBegun = () => {
-      if (!hasBegun) begun();
-      hasBegun = true;
-    };
-    const manual = { abort: new AbortController(), graceMs: GRACE_MS, ended: ended.promise, isRunWanted: false };
-    this.#manual = manual;
-    try {
-      this.#run?.abort();
-      await this.#run?.ended;
-      if (manual.abort.signal.aborted) throw new Refusal("cancelled", "Compaction was aborted");
-      const result = this.#compaction.run({ reason: "manual", signal: manual.abort.signal, graceMs: () => manual.graceMs, instructions });
-      tellBegun();
-      return await result;
-    } finally {
-      tellBegun();
-      this.#manual = undefined;
-      if (manual.isRunWanted && this.#queue.size) this.#runQueueSoon();
-      ended.resolve();
-    }
+  compact(instructions?: string, begun: () => void = () => {}): Promise<CompactionResult> {
+    return this.#requested.run(instructions, begun);
   }
 
   /** Gives up on a retry that is waited for; the run ends with its last failure. */
@@ -292,8 +274,7 @@ export class Agent {
   async whenIdle(): Promise<void> {
     while (!this.isIdle) {
       await this.#run?.ended;
-      await this.#manual?.ended;
-      await this.#soon?.ended;
+      await this.#requested.whenOver();
       await this.#bash.whenIdle();
     }
   }
@@ -304,7 +285,7 @@ export class Agent {
    * end. What waits in the queue stays with the old one.
    */
   replaceSession(session: Session, left?: { spec: ModelSpec | undefined; level: ThinkingLevel }): void {
-    if (this.#run || this.#manual || this.#soon) throw new Refusal("busy", "The session cannot be replaced while a run or a compaction is under way.");
+    if (this.#run || this.#requested.isPending) throw new Refusal("busy", "The session cannot be replaced while a run or a compaction is under way.");
     if (left) this.#choice.restore(left.spec, left.level);
     this.#isQueueStale ||= this.#queue.size > 0;
     this.#session = session;
@@ -329,19 +310,7 @@ export class Agent {
 
   #enqueue(kind: QueueKind, content: (TextBlock | ImageBlock)[], requestId: string | number | undefined): void {
     this.#queue.add(kind, content, requestId);
-    if (this.#manual) this.#manual.isRunWanted = true;
-  }
-
-  /** After the answer to the compaction has been written: that is what the next turn of the event loop is for. */
-  #runQueueSoon(): void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const soon = { ended: promise, isWanted: true };
-    this.#soon = soon;
-    setImmediate(() => {
-      this.#soon = undefined;
-      if (soon.isWanted && !this.#run && !this.#manual && this.#queue.size) this.#begin({ messages: [] }).start();
-      resolve();
-    });
+    this.#requested.wantRun();
   }
 
   #begin(opening: Opening): Run {
