@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { commands } from "./commands.ts";
-import { events } from "./events.ts";
+import { events, type Event } from "./events.ts";
 import { once } from "./shapes.ts";
 import { uiClosed, uiMethods } from "./ui.ts";
 
@@ -29,17 +29,21 @@ export const responseSchema = once(() => union([
 ]));
 
 /** What rpi tells by itself. */
-export const eventSchema = once(() => union([
-  ...Object.entries(events).map(([type, fields]) => fields(z).extend({ type: z.literal(type) })),
-  ...Object.entries(uiMethods).map(([method, fields]) => fields(z).extend({ type: z.literal("extension_ui_request"), id: z.string(), method: z.literal(method) })),
-  uiClosed(z).extend({ type: z.literal("extension_ui_closed") }),
-]));
+export const eventSchema = once(() => {
+  const record = (type: string, { summary, fields }: Event, more: z.ZodRawShape = {}) => z.looseObject({ type: z.literal(type), ...more, ...fields?.(z) }).describe(summary);
+  return union([
+    ...Object.entries(events).map(([type, event]) => record(type, event)),
+    ...Object.entries(uiMethods).map(([method, event]) => record("extension_ui_request", event, { id: z.string(), method: z.literal(method) })),
+    record("extension_ui_closed", uiClosed),
+  ]);
+});
 
 interface JsonSchema {
   anyOf?: JsonSchema[];
   oneOf?: JsonSchema[];
   allOf?: JsonSchema[];
   type?: string;
+  description?: string;
   properties?: Record<string, JsonSchema>;
   required?: string[];
 }
@@ -48,14 +52,21 @@ interface JsonSchema {
 function allowNull(schema: JsonSchema): void {
   for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]) allowNull(part);
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
-    if (!schema.required?.includes(name)) schema.properties![name] = { anyOf: [field, { type: "null" }] };
+    if (schema.required?.includes(name)) continue;
+    const { description, ...shape } = field;
+    schema.properties![name] = { ...(description === undefined ? {} : { description }), anyOf: [shape, { type: "null" }] };
   }
+}
+
+/** JSON Schema has no format for base64, and validators stop at one that they do not know; `contentEncoding` says the same. */
+function withoutFormat({ jsonSchema }: { jsonSchema: { format?: string } }): void {
+  if (jsonSchema.format === "base64") delete jsonSchema.format;
 }
 
 /** The JSON Schema (2020-12) of every record, as JSON text. */
 export function schemaText(): string {
   const whole = z.object({ command: commandSchema(z), response: responseSchema(z), event: eventSchema(z) });
-  const schema = z.toJSONSchema(whole, { target: "draft-2020-12", unrepresentable: "any", io: "input" });
+  const schema = z.toJSONSchema(whole, { target: "draft-2020-12", unrepresentable: "any", io: "input", override: withoutFormat });
   const { properties, $defs, ...head } = schema as { properties: Record<"command" | "response" | "event", JsonSchema>; $defs?: Record<string, unknown>; $schema?: string };
   allowNull(properties.command);
   return `${JSON.stringify({

@@ -24,7 +24,7 @@ const text = once((z) => z.looseObject({ type: z.literal("text"), text: z.string
 const thinking = once((z) => z.looseObject({ type: z.literal("thinking"), thinking: z.string(), thinkingSignature: z.string().optional(), redacted: z.boolean().optional() }).meta({ id: "ThinkingContent" }));
 
 /** Base64 without a data-URL prefix. */
-export const image = once((z) => z.looseObject({ type: z.literal("image"), data: z.string(), mimeType: z.string() }).meta({ id: "ImageContent" }));
+export const image = once((z) => z.looseObject({ type: z.literal("image"), data: z.string().describe("base64, without a data-URL prefix"), mimeType: z.string() }).meta({ id: "ImageContent" }));
 
 export const toolCall = once((z) => z.looseObject({
   type: z.literal("toolCall"), id: z.string(), name: z.string(), arguments: z.record(z.string(), z.unknown()), thoughtSignature: z.string().optional(),

@@ -16,14 +16,14 @@ const faultless = <T>(find: (value: T) => FieldFault | undefined) => (value: T, 
 };
 
 const spec = (z: Zod) => z.object({
-  argv: z.array(z.string()),
-  cwd: z.string(),
-  env: z.record(z.string(), z.string().nullable()).nullish().transform((env) => env ?? undefined),
-  tty: z.boolean().nullish().transform((tty) => tty ?? undefined),
-  terminalSize: size(z).nullish().transform((given) => given ?? undefined),
-  label: z.string().nullish().transform((label) => label ?? undefined),
-  timeoutMs: z.number().nullish().transform((ms) => ms ?? undefined),
-  outputBytes: z.number().nullish().transform((bytes) => bytes ?? undefined),
+  argv: z.array(z.string()).describe("the program and its arguments; no shell is between"),
+  cwd: z.string().describe("absolute"),
+  env: z.record(z.string(), z.string().nullable()).nullish().transform((env) => env ?? undefined).describe("over rpi's own environment; null removes a name"),
+  tty: z.boolean().nullish().transform((tty) => tty ?? undefined).describe("on a terminal instead of pipes (default: false)"),
+  terminalSize: size(z).nullish().transform((given) => given ?? undefined).describe("with tty only (default: 80 by 24)"),
+  label: z.string().nullish().transform((label) => label ?? undefined).describe("1 to 64 bytes"),
+  timeoutMs: z.number().nullish().transform((ms) => ms ?? undefined).describe("ended after this time, as timed_out"),
+  outputBytes: z.number().nullish().transform((bytes) => bytes ?? undefined).describe("how much of its newest output is kept for process_logs (default and most: 1048576)"),
 }).superRefine(faultless(faultInSpec));
 
 export const processes = {
@@ -50,7 +50,7 @@ export const processes = {
   process_logs: command({
     summary: "Output from a cursor on; cursors count bytes since the start.",
     when: "always",
-    params: (z) => one(z).extend({ cursor: z.number().int().min(0).optional(), limitBytes: z.number().int().min(1).optional() }),
+    params: (z) => one(z).extend({ cursor: z.number().int().min(0).optional().describe("default: 0"), limitBytes: z.number().int().min(1).optional().describe("default: 262144") }),
     data: (z) => z.looseObject({
       requestedCursor: z.number(), startCursor: z.number(), cursor: z.number(), lost: z.boolean(), lostBytes: z.number(), eof: z.boolean(),
       chunks: z.array(z.looseObject({ startCursor: z.number(), cursor: z.number(), stream: z.literal("combined"), dataBase64: z.string() })),
@@ -58,7 +58,7 @@ export const processes = {
     run: async (app, { processId, ...range }) => (await app.supervisor()).logs(processId, range),
   }),
   process_write: command({
-    summary: "Write to the stdin of a process, or its terminal.",
+    summary: "Write dataBase64 or text to the stdin of a process, or its terminal.",
     when: "always",
     params: (z) => one(z)
       .extend({ dataBase64: z.base64().optional(), text: z.string().optional(), closeStdin: z.boolean().optional() })
@@ -100,7 +100,7 @@ export const processes = {
     run: async (app, { processId }) => (await app.supervisor()).stop(processId),
   }),
   process_wait: command({
-    summary: "Answered when a process has ended.",
+    summary: "Answered when a process has ended, or with busy after timeoutMs.",
     when: "free",
     background: true,
     params: (z) => one(z).extend({ timeoutMs: z.number().min(0).optional() }),

@@ -9,7 +9,7 @@ export const prompting = {
   prompt: command({
     summary: "Give the agent a message; it is accepted, queued or handled when the answer comes, and events tell the rest.",
     when: "session",
-    params: (z) => queueing(z).extend({ streamingBehavior: z.enum(["steer", "followUp"]).optional() }),
+    params: (z) => queueing(z).extend({ streamingBehavior: z.enum(["steer", "followUp"]).optional().describe("how it is queued while a run is active; without it, it is refused then") }),
     data: (z) => z.object({ disposition: z.enum(["started", "queued", "handled"]) }),
     run: ({ agent }, { message, images, streamingBehavior }, { id }) => {
       const taken = agent.prompt({ text: message, images, streamingBehavior, requestId: id });
@@ -18,7 +18,7 @@ export const prompting = {
     },
   }),
   steer: command({
-    summary: "Queue a message that goes in before the next model call.",
+    summary: "Queue a message that goes in before the next model call; at rest it waits for the next prompt.",
     when: "now",
     params: queueing,
     data: queued,
@@ -28,7 +28,7 @@ export const prompting = {
     },
   }),
   follow_up: command({
-    summary: "Queue a message that goes in when the agent would stop.",
+    summary: "Queue a message that goes in when the agent would stop; at rest it waits for the next prompt.",
     when: "now",
     params: queueing,
     data: queued,

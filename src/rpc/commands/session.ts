@@ -8,28 +8,28 @@ const leafId = (z: Zod) => z.string().nullable();
 
 export const session = {
   new_session: command({
-    summary: "Begin an empty session; model and thinking level stay.",
+    summary: "Begin an empty session; model and thinking level stay, loops and processes end.",
     when: "session",
-    params: (z) => z.object({ parentSession: z.string().optional() }),
+    params: (z) => z.object({ parentSession: z.string().optional().describe("a session file to name as the one that this comes from") }),
     data: replaced,
     run: ({ sessions }, { parentSession }) => sessions.begin(parentSession),
   }),
   switch_session: command({
-    summary: "Go on with the session of a file.",
+    summary: "Go on with the session of a file; loops and processes of this one end.",
     when: "session",
-    params: (z) => z.object({ sessionPath: z.string().min(1) }),
+    params: (z) => z.object({ sessionPath: z.string().min(1).describe("a session file: a path of session_list, or any other") }),
     data: replaced,
     run: ({ sessions }, { sessionPath }) => sessions.switchTo(sessionPath),
   }),
   fork: command({
-    summary: "Begin a session with the talk up to before a user message, whose text is given back.",
+    summary: "Begin a session with the talk up to before a user message, whose text is given back; loops and processes end.",
     when: "session",
-    params: (z) => z.object({ entryId: z.string() }),
+    params: (z) => z.object({ entryId: z.string().describe("one of get_fork_messages") }),
     data: (z) => replaced(z).extend({ text: z.string() }),
     run: ({ sessions }, { entryId }) => sessions.fork(entryId),
   }),
   clone: command({
-    summary: "Begin a session with the whole active branch.",
+    summary: "Begin a session with the whole active branch; loops and processes end.",
     when: "session",
     data: replaced,
     run: ({ sessions }) => sessions.clone(),
@@ -43,7 +43,7 @@ export const session = {
   get_entries: command({
     summary: "The entries of the session file in its order, strictly after `since`.",
     when: "now",
-    params: (z) => z.object({ since: z.string().optional(), limit: z.number().int().min(1).optional() }),
+    params: (z) => z.object({ since: z.string().optional().describe("id of an entry"), limit: z.number().int().min(1).optional().describe("how many at most; hasMore tells of more") }),
     data: (z) => z.looseObject({ entries: z.array(entry(z)), leafId: leafId(z), hasMore: z.boolean().optional() }),
     run: ({ agent }, { since, limit }) => {
       const { entries, ...rest } = agent.session.entriesJson(since, limit);
@@ -65,7 +65,7 @@ export const session = {
   session_list: command({
     summary: "The sessions of this folder, or of all, newest first.",
     when: "now",
-    params: (z) => z.object({ scope: z.enum(["current", "all"]).optional() }),
+    params: (z) => z.object({ scope: z.enum(["current", "all"]).optional().describe("default: current") }),
     data: (z) => z.looseObject({
       sessions: z.array(z.looseObject({
         path: z.string(), id: z.string(), name: z.string().optional(), cwd: z.string(), firstMessage: z.string(), messageCount: z.number(),
