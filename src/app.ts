@@ -3,7 +3,7 @@ import type { AgentEvent } from "./agent/events.ts";
 import type { LoopEvent, LoopScheduler } from "./agent/loops.ts";
 import { stored } from "./agent/stored.ts";
 import { TodoList, type TodoEvent } from "./agent/todos.ts";
-import { hiddenNames, readAgain, readConfiguration, type Configuration } from "./app/configuration.ts";
+import { hiddenNames, readAgain, readConfiguration, type Configuration, type Launch } from "./app/configuration.ts";
 import { askedModel, chooseModel, modelOf, namedModel } from "./app/model-choice.ts";
 import { nameFirst, openFirst } from "./app/session-choice.ts";
 import { SessionLoops } from "./app/session-loops.ts";
@@ -11,7 +11,6 @@ import { Sessions } from "./app/sessions.ts";
 import { log } from "./base/log.ts";
 import { Refusal } from "./base/refusal.ts";
 import { VERSION } from "./base/version.ts";
-import type { Flags } from "./settings/flags.ts";
 import type { Choice } from "./llm/pattern.ts";
 import { ModelRegistry } from "./llm/registry.ts";
 import type { Children } from "./process/children.ts";
@@ -30,11 +29,7 @@ export interface SessionStarted {
 
 export type AppEvent = SessionStarted | AgentEvent | TodoEvent | LoopEvent | ProcessEvent;
 
-export interface AppOptions {
-  flags: Flags;
-  env: Record<string, string | undefined>;
-  /** Absolute and there. */
-  cwd: string;
+export interface AppOptions extends Launch {
   emit(event: AppEvent): void;
   /** Undefined while the reader keeps up; else resolves when it has caught up (protocol.md, Pressure). */
   ready(): Promise<void> | undefined;

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { isObject } from "../base/is-object.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { Flags } from "../settings/flags.ts";
 import type { Choice } from "../llm/pattern.ts";
@@ -11,7 +12,14 @@ import type { Notice } from "../session/open.ts";
 import { agentFolder, expandHome, readJsonFile, type FileFault } from "../settings/files.ts";
 import { readSettings, type Settings } from "../settings/settings.ts";
 import { BUILT_IN, DEFAULT_TOOLS } from "../tools/catalog.ts";
-import type { AppOptions } from "../app.ts";
+
+/** What rpi is started with. */
+export interface Launch {
+  flags: Flags;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Absolute and there. */
+  cwd: string;
+}
 
 /** What flags, environment and files say together: flag > environment > setting > default. */
 export interface Configuration {
@@ -34,7 +42,7 @@ export interface Configuration {
   sessionFolder(cwd: string): string;
 }
 
-export async function readConfiguration({ flags, env, cwd }: Pick<AppOptions, "flags" | "env" | "cwd">): Promise<Configuration> {
+export async function readConfiguration({ flags, env, cwd }: Launch): Promise<Configuration> {
   const notices: Notice[] = [];
   const fault = ({ message }: FileFault) => notices.push({ level: "warning", code: "bad_file", message });
   const agentDir = await agentFolder(env);
@@ -95,7 +103,7 @@ async function readProviders(file: string, fault: (fault: FileFault) => void): P
   const read = await readJsonFile(file, fault);
   if (read?.content === undefined) return read && {};
   const providers = (read.content as { providers?: unknown } | null)?.providers;
-  if (providers !== null && typeof providers === "object" && !Array.isArray(providers)) return providers as Record<string, ProviderConfig>;
+  if (isObject(providers)) return providers as Record<string, ProviderConfig>;
   fault({ file, message: `${file}: "providers" must be an object; going on without it` });
   return undefined;
 }
@@ -104,7 +112,7 @@ function scopePatterns(flags: Flags, settings: Settings): readonly string[] {
   return flags.models?.split(",").map((one) => one.trim()).filter(Boolean) ?? settings.enabledModels ?? [];
 }
 
-async function readFaux(flags: Flags, env: AppOptions["env"], cwd: string): Promise<FauxOptions> {
+async function readFaux(flags: Flags, env: Launch["env"], cwd: string): Promise<FauxOptions> {
   const response = env.PI_FAUX_RESPONSE;
   const file = flags["faux-script"] ?? env.RPI_FAUX_SCRIPT;
   if (!file) return response === undefined ? {} : { response };

@@ -1,12 +1,11 @@
 import fs from "../base/lazy-fs.ts";
-import type { AppOptions } from "../app.ts";
 import { sessionName } from "../session/name.ts";
 import type { Notice } from "../session/open.ts";
 import { Session } from "../session/session.ts";
-import type { Configuration } from "./configuration.ts";
+import type { Configuration, Launch } from "./configuration.ts";
 
 /** The session that the flags ask for (protocol.md, section 1); contradictions were refused before. */
-export async function openFirst(configuration: Configuration, options: AppOptions): Promise<Session> {
+export async function openFirst(configuration: Configuration, options: Launch): Promise<Session> {
   const session = await choose(configuration, options);
   placeSession(session, options.cwd, configuration.notices, { isAsked: options.flags.cwd !== undefined });
   return session;
@@ -30,7 +29,7 @@ export function placeSession(session: Session, folder: string, notices: Notice[]
   if (isGone || isAsked || session.cwd === "") session.workIn(folder);
 }
 
-async function choose(configuration: Configuration, { flags, cwd }: AppOptions): Promise<Session> {
+async function choose(configuration: Configuration, { flags, cwd }: Launch): Promise<Session> {
   const { places } = configuration;
   const dir = configuration.keepsFiles ? configuration.sessionFolder(cwd) : null;
   const id = flags["session-id"];

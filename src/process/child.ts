@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from "../base/timer.ts";
 import type { ByteSource } from "./byte-source.ts";
 import type { Input } from "./input.ts";
 import { Ladder } from "./ladder.ts";
@@ -34,7 +35,6 @@ export interface ChildParts {
   graceMs: number;
 }
 
-const LONGEST_TIMER_MS = 0x7fff_ffff;
 
 /** A program that was started, with its process group and all that it has started itself. Made by Children. */
 export class Child {

@@ -1,12 +1,15 @@
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
+import { randomHex } from "../base/random.ts";
 import { Refusal } from "../base/refusal.ts";
+import { wordsOf } from "../base/words.ts";
 import { Child } from "./child.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { Ladder } from "./ladder.ts";
+import { MARK } from "./platform.ts";
 import { Reaper } from "./reaper.ts";
 import { sendSignal } from "./signals.ts";
-import { MARK, system } from "./system.ts";
+import { system } from "./system.ts";
 import { startPiped, type Wired } from "./wiring.ts";
 
 export type { Child, ChildEnd, EndReason } from "./child.ts";
@@ -41,7 +44,7 @@ export class Children {
   readonly #env: Environment;
   readonly #hidden: ReadonlySet<string>;
   /** In the name, so that an rpi among the children of another does not hide the other's mark. */
-  readonly #mark = `${MARK}${randomHex()}`;
+  readonly #mark = `${MARK}${randomHex(12)}`;
   readonly #reaper = new Reaper(this.#mark);
   /** Those whose group is not known to be empty, by owner. */
   readonly #groups = new Map<Child, Owner>();
@@ -154,7 +157,7 @@ function start(o: ChildOptions, env: Record<string, string>): Pick<Wired, "proce
     return startPiped({ argv: o.argv, cwd: o.cwd, env, hasStdin: o.hasStdin ?? false });
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal("unavailable", `cannot start ${o.argv[0]}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Refusal("unavailable", `cannot start ${o.argv[0]}: ${wordsOf(error)}`);
   }
 }
 
@@ -175,8 +178,4 @@ function isFolder(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-function randomHex(): string {
-  return crypto.getRandomValues(new Uint8Array(12)).toHex();
 }

@@ -1,10 +1,10 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { lazily, POLL, pollOne, posix } from "./posix.ts";
-import { MARK, type System } from "./system.ts";
+import { MARK, type System } from "./platform.ts";
 
 const O_CLOEXEC = 0o2000000;
 
-const libc = lazily(["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"], (name) => {
+const libc = lazily((name) => {
   const { dlopen, ptr } = require("bun:ffi") as typeof import("bun:ffi");
   const { symbols } = dlopen(name, { pipe2: { args: ["ptr", "i32"], returns: "i32" }, poll: POLL });
   return { pipe: (fds: Int32Array) => symbols.pipe2(ptr(fds), O_CLOEXEC) === 0, hasBytes: pollOne(symbols.poll) };

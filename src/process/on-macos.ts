@@ -1,9 +1,9 @@
 import { lazily, POLL, pollOne, posix } from "./posix.ts";
-import type { System } from "./system.ts";
+import type { System } from "./platform.ts";
 
 const FIOCLEX = 0x20006601;
 
-const libc = lazily(["libSystem.B.dylib", "/usr/lib/libSystem.B.dylib"], (name) => {
+const libc = lazily((name) => {
   const { dlopen, ptr } = require("bun:ffi") as typeof import("bun:ffi");
   const { symbols } = dlopen(name, {
     pipe: { args: ["ptr"], returns: "i32" },

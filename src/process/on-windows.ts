@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { hasProcess, sendSignal } from "./signals.ts";
-import type { System } from "./system.ts";
+import type { System } from "./platform.ts";
 
 /** There are no process groups: a child's tree is ended by taskkill, and nothing ends it when rpi is killed. */
 export const onWindows: System = {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
+import { openLibc } from "../base/libc.ts";
 import { hasProcess, sendSignal } from "./signals.ts";
-import type { System } from "./system.ts";
+import type { System } from "./platform.ts";
 
 /** What Linux and macOS do alike. */
 export const posix = {
@@ -14,19 +15,12 @@ const POLLIN = 1;
 
 export const POLL = { args: ["ptr", "u64", "i32"], returns: "i32" } as const;
 
-/** The C library under the first of the names that is there, opened when first asked for: at start nothing needs it. */
-export function lazily<Library>(names: readonly string[], open: (name: string) => Library): () => Library | undefined {
+/** What `open` makes of the C library, opened when first asked for; without it children are wired in another way. */
+export function lazily<Library>(open: (name: string) => Library): () => Library | undefined {
   let library: Library | undefined;
   let isTried = false;
   return () => {
-    for (const name of isTried ? [] : names) {
-      try {
-        library = open(name);
-        break;
-      } catch {
-        // Not under this name here; without any of them, or without bun:ffi, children are wired in another way.
-      }
-    }
+    if (!isTried) library = openLibc(open);
     isTried = true;
     return library;
   };

@@ -1,7 +1,8 @@
 import { closeSync } from "node:fs";
 import { readPipe, readStreams, type ByteSource } from "./byte-source.ts";
 import { Input } from "./input.ts";
-import { system, type Pipe } from "./system.ts";
+import type { Pipe } from "./platform.ts";
+import { system } from "./system.ts";
 
 export interface WiringOptions {
   argv: readonly string[];

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Children } from "../process/children.ts";
 import { Refusal } from "../base/refusal.ts";
 import { tail } from "../base/text.ts";
 import { LONGEST_TIMER_MS } from "../base/timer.ts";
@@ -6,7 +7,6 @@ import { sizeWords } from "../base/words.ts";
 import { MAX_BYTES, MAX_LINES } from "../process/output.ts";
 import { runShell, type ShellResult } from "../process/shell.ts";
 import { signalOf } from "../process/signals.ts";
-import type { ToolDeps } from "./catalog.ts";
 import prose from "./bash.md" with { type: "text" };
 import type { Truncation } from "./limits.ts";
 import { tidy } from "./tidy.ts";
@@ -26,7 +26,7 @@ type Args = z.infer<typeof parameters>;
 const PROGRESS_CHARS = 2_000;
 
 /** Runs a command in a shell. */
-export function bash(deps: Pick<ToolDeps, "children" | "shellPath">): Tool<Args> {
+export function bash(deps: { children: Children; shellPath?: string | undefined }): Tool<Args> {
   return {
     name: "bash",
     description: prose.trim(),

@@ -1,4 +1,3 @@
-import type { Edit } from "./edit-match.ts";
 import { fold } from "./fold.ts";
 import { clipLine } from "./limits.ts";
 
@@ -25,7 +24,7 @@ export function linesAt(text: string, places: readonly number[]): number[] {
 }
 
 /** Says that a text is not in the file and shows what comes nearest, with line numbers. */
-export function describeMiss(original: string, { oldText, newText }: Edit, name: string): string {
+export function describeMiss(original: string, { oldText, newText }: { oldText: string; newText: string }, name: string): string {
   const lines = original.split(/\r?\n/);
   // A short text may stand there by chance.
   const done = newText.trim().length < 12 ? -1 : original.indexOf(newText);

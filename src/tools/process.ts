@@ -5,7 +5,6 @@ import { shorten } from "../base/text.ts";
 import { KEYS } from "../process/keys.ts";
 import { shellFor } from "../process/shell.ts";
 import type { ProcessInfo, Supervisor } from "../process/supervisor.ts";
-import type { ToolDeps } from "./catalog.ts";
 import { type LineMatcher, lineMatcher } from "./line-matcher.ts";
 import prose from "./process.md" with { type: "text" };
 import { ProcessOutput } from "./process-output.ts";
@@ -35,7 +34,7 @@ export type Processes = Pick<Supervisor, "spawn" | "list" | "describe" | "logs" 
 const MAX_WAIT_S = 600;
 
 /** Programs that go on running between the calls. */
-export function process(processes: Processes, deps: Pick<ToolDeps, "shellPath">): Tool<Args> {
+export function process(processes: Processes, deps: { shellPath?: string | undefined }): Tool<Args> {
   return {
     name: "process",
     description: prose.trim(),
