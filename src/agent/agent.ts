@@ -25,6 +25,7 @@ import { stored } from "./stored.ts";
 import { syncSoon } from "./sync-soon.ts";
 import type { Equipment } from "./turn.ts";
 
+/** The settings that the agent works by. */
 export interface AgentSettings {
   steeringMode: QueueMode;
   followUpMode: QueueMode;

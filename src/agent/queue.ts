@@ -7,7 +7,8 @@ import { stored } from "./stored.ts";
 export type QueueKind = QueuedMessage["kind"];
 
 /** `all`: everything that waits goes in together; `one-at-a-time`: one message a model call. */
-export type QueueMode = "all" | "one-at-a-time";
+export const QUEUE_MODES = ["all", "one-at-a-time"] as const;
+export type QueueMode = (typeof QUEUE_MODES)[number];
 
 export interface QueueTexts {
   steering: string[];

@@ -1,3 +1,4 @@
+import { isObject } from "../base/is-object.ts";
 import { Refusal } from "../base/refusal.ts";
 import { wordsOf } from "../base/words.ts";
 
@@ -59,7 +60,3 @@ const CHECKS: Record<string, (value: unknown) => boolean> = {
   stopReason: (reason) => reason === "stop" || reason === "length" || reason === "toolUse",
   error: (error) => isObject(error) && isText(error.message) && isMaybe(isCount)(error.status) && isMaybe(isCount)(error.retryAfterMs),
 };
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -53,6 +53,7 @@ export interface ModelRequest {
   sessionId?: string;
 }
 
+/** How long a request may wait for a connection, for the first content, and within the content; 0 is no limit. */
 export interface Timeouts {
   connectMs: number;
   firstEventMs: number;

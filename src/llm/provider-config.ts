@@ -1,3 +1,4 @@
+import { isObject } from "../base/is-object.ts";
 import type { Model, ModelSpec, ThinkingLevel } from "./model.ts";
 import { KNOWN_PROVIDERS, type KnownProvider } from "./provider.ts";
 
@@ -97,10 +98,6 @@ function specOf(provider: string, config: ProviderConfig, known: KnownProvider |
   if (config.authHeader === true) spec.authHeader = true;
   if (isObject(model.thinkingLevelMap)) spec.thinkingLevelMap = model.thinkingLevelMap;
   return spec;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function text(value: unknown): string | undefined {

@@ -1,3 +1,5 @@
+import { isObject } from "../base/is-object.ts";
+
 /**
  * `reasoning_details` of OpenRouter: the provider's own form of its reasoning, encrypted parts included. It is kept
  * as the signature of the thinking block and goes back as it came.
@@ -12,15 +14,14 @@ export class ReasoningDetails {
   /** Takes the pieces of one chunk; pieces of a text or summary that follow each other are one. */
   feed(pieces: readonly unknown[]): void {
     for (const piece of pieces) {
-      if (typeof piece !== "object" || piece === null || Array.isArray(piece)) continue;
-      const detail = piece as Record<string, unknown>;
+      if (!isObject(piece)) continue;
       const last = this.#details.at(-1);
-      const field = detail.type === "reasoning.text" ? "text" : detail.type === "reasoning.summary" ? "summary" : undefined;
-      if (field && last && last.type === detail.type && typeof last[field] === "string" && typeof detail[field] === "string") {
-        const text = last[field] + detail[field];
-        for (const [key, value] of Object.entries(detail)) if (value != null && value !== "") last[key] = value;
+      const field = piece.type === "reasoning.text" ? "text" : piece.type === "reasoning.summary" ? "summary" : undefined;
+      if (field && last && last.type === piece.type && typeof last[field] === "string" && typeof piece[field] === "string") {
+        const text = last[field] + piece[field];
+        for (const [key, value] of Object.entries(piece)) if (value != null && value !== "") last[key] = value;
         last[field] = text;
-      } else this.#details.push({ ...detail });
+      } else this.#details.push({ ...piece });
     }
   }
 

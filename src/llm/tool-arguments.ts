@@ -1,3 +1,4 @@
+import { isObject } from "../base/is-object.ts";
 import type { ToolCall } from "./message.ts";
 import { parseLenient } from "./lenient-json.ts";
 
@@ -20,8 +21,6 @@ export function parseArguments(text: string): { arguments: Record<string, unknow
   // Some servers encode the object twice.
   if (typeof value === "string" && !fault) ({ value, fault } = parseLenient(value));
   if (value === null && !fault) return { arguments: {} };
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return { arguments: {}, fault: fault ?? "the arguments are no JSON object" };
-  }
-  return fault ? { arguments: value as Record<string, unknown>, fault } : { arguments: value as Record<string, unknown> };
+  if (!isObject(value)) return { arguments: {}, fault: fault ?? "the arguments are no JSON object" };
+  return fault ? { arguments: value, fault } : { arguments: value };
 }

@@ -1,4 +1,5 @@
 import { isAscii, isUtf8 } from "node:buffer";
+import { isObject } from "../base/is-object.ts";
 import { RawJson } from "../base/raw-json.ts";
 import type { RefusalCode } from "../base/refusal.ts";
 import { shorten } from "../base/text.ts";
@@ -26,14 +27,11 @@ export function readLine(bytes: Uint8Array): Head {
   } catch (error) {
     return { fault: reason(error, text), id: undefined };
   }
-  if (record === null || typeof record !== "object" || Array.isArray(record)) {
-    return { fault: "a record must be a JSON object", id: undefined };
-  }
-  const own = record as Record<string, unknown>;
-  const { id, bad } = readId(own, text);
-  const type = Object.hasOwn(own, "type") ? own.type : undefined;
+  if (!isObject(record)) return { fault: "a record must be a JSON object", id: undefined };
+  const { id, bad } = readId(record, text);
+  const type = Object.hasOwn(record, "type") ? record.type : undefined;
   if (typeof type !== "string") return { fault: 'missing string field "type"', id };
-  return { type, id, badId: bad, record: own };
+  return { type, id, badId: bad, record };
 }
 
 function reason(error: unknown, text: string): string {

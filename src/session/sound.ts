@@ -1,8 +1,8 @@
+import { isObject } from "../base/is-object.ts";
 import { noUsage } from "../llm/message.ts";
 import type { AgentMessage } from "./message.ts";
 
 type Loose = Record<string, unknown>;
-const isObject = (value: unknown): value is Loose => typeof value === "object" && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === "string";
 
 /**

@@ -1,17 +1,16 @@
-import { THINKING_LEVELS, type ThinkingLevel } from "../llm/model.ts";
+import { isObject } from "../base/is-object.ts";
+import type { AgentSettings } from "../agent/agent.ts";
+import { QUEUE_MODES } from "../agent/queue.ts";
+import { THINKING_LEVELS, type ThinkingLevel, type Timeouts } from "../llm/model.ts";
 
-export interface Settings {
+/** What `settings.json` says, with defaults (protocol.md, section 14). */
+export interface Settings extends AgentSettings {
   defaultProvider?: string;
   defaultModel?: string;
   defaultThinkingLevel: ThinkingLevel;
-  steeringMode: "all" | "one-at-a-time";
-  followUpMode: "all" | "one-at-a-time";
-  compaction: { enabled: boolean; reserveTokens: number; keepRecentTokens: number };
-  retry: { enabled: boolean; maxRetries: number; baseDelayMs: number; maxDelayMs: number };
-  timeouts: { connectMs: number; firstEventMs: number; idleMs: number };
+  timeouts: Timeouts;
   enabledModels?: string[];
   sessionDir?: string;
-  shellPath?: string;
   childEnv: { allow: string[] };
 }
 
@@ -24,7 +23,6 @@ type Kind =
   | { kind: "texts"; or?: string[] }
   | { kind: "group"; fields: Record<string, Kind> };
 
-const modes = ["all", "one-at-a-time"] as const;
 const count = (or: number): Kind => ({ kind: "count", or });
 const group = (fields: Record<string, Kind>): Kind => ({ kind: "group", fields });
 
@@ -33,8 +31,8 @@ const shape: Record<string, Kind> = {
   defaultProvider: { kind: "text" },
   defaultModel: { kind: "text" },
   defaultThinkingLevel: { kind: "choice", of: THINKING_LEVELS, or: "medium" },
-  steeringMode: { kind: "choice", of: modes, or: "one-at-a-time" },
-  followUpMode: { kind: "choice", of: modes, or: "one-at-a-time" },
+  steeringMode: { kind: "choice", of: QUEUE_MODES, or: "one-at-a-time" },
+  followUpMode: { kind: "choice", of: QUEUE_MODES, or: "one-at-a-time" },
   compaction: group({ enabled: { kind: "switch", or: true }, reserveTokens: count(16384), keepRecentTokens: count(20000) }),
   retry: group({ enabled: { kind: "switch", or: true }, maxRetries: count(3), baseDelayMs: count(2000), maxDelayMs: count(60000) }),
   timeouts: group({ connectMs: count(30000), firstEventMs: count(300000), idleMs: count(120000) }),
@@ -53,9 +51,8 @@ export function readSettings(content: unknown, fault: (words: string) => void): 
 }
 
 function readGroup(fields: Record<string, Kind>, content: unknown, path: string, fault: (words: string) => void): Record<string, unknown> {
-  const isObject = content !== null && typeof content === "object" && !Array.isArray(content);
-  if (content !== undefined && !isObject) fault(`${path || "the file"} must be an object; ignored`);
-  const given = isObject ? (content as Record<string, unknown>) : {};
+  if (content !== undefined && !isObject(content)) fault(`${path || "the file"} must be an object; ignored`);
+  const given = isObject(content) ? content : {};
   const read: Record<string, unknown> = {};
   for (const [name, kind] of Object.entries(fields)) {
     const at = path ? `${path}.${name}` : name;
