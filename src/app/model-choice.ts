@@ -21,12 +21,11 @@ export function askedModel(configuration: Configuration, { model, provider }: Fl
   return undefined;
 }
 
-/** The model of a provider with exactly this id. Throws Refusal when there is none such. */
-export function namedModel(configuration: Configuration, provider: string, id: string): ModelSpec {
-  const { models } = configuration;
+/** The model of a provider with exactly this id. Throws Refusal when there is none such, in the words that clients know. */
+export function namedModel({ models }: Configuration, provider: string, id: string): ModelSpec {
   const name = `${provider}/${id}`;
   const spec = models.find(provider, id) ?? models.resolve(name)?.spec;
-  if (spec?.model.provider !== provider || spec.model.id !== id) throw notFound(configuration, name);
+  if (spec?.model.provider !== provider || spec.model.id !== id) throw new Refusal("not_found", `Model not found: ${name}`);
   return spec;
 }
 
