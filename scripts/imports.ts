@@ -47,7 +47,7 @@ export function importsOf(source: string): Import[] {
   return found;
 }
 
-/** Cycles of modules that evaluate each other; types and lazy imports do not. */
+/** Cycles of modules that know each other, be it by a type; lazy imports may lead back. */
 function cycles(graph: Map<string, Import[]>): string[] {
   const faults: string[] = [];
   const done = new Set<string>();
@@ -56,7 +56,7 @@ function cycles(graph: Map<string, Import[]>): string[] {
     if (seenAt >= 0) return void faults.push(`${name}: imports itself by way of ${[...trail.slice(seenAt + 1), name].join(" → ")}`);
     if (done.has(name)) return;
     for (const { target, kind } of graph.get(name) ?? []) {
-      if (kind === "static" && target.startsWith(".")) visit(path.join(path.dirname(name), target), [...trail, name]);
+      if (kind !== "lazy" && target.startsWith(".")) visit(path.join(path.dirname(name), target), [...trail, name]);
     }
     done.add(name);
   };
