@@ -4,16 +4,17 @@ import type { LoopEvent, LoopScheduler } from "./agent/loops.ts";
 import { stored } from "./agent/stored.ts";
 import { TodoList, type TodoEvent } from "./agent/todos.ts";
 import { hiddenNames, readAgain, readConfiguration, type Configuration, type Launch } from "./app/configuration.ts";
+import { LazyChildren } from "./app/lazy-children.ts";
 import { askedModel, chooseModel, modelOf, namedModel } from "./app/model-choice.ts";
 import { nameFirst, openFirst } from "./app/session-choice.ts";
 import { SessionLoops } from "./app/session-loops.ts";
 import { Sessions } from "./app/sessions.ts";
+import { stateOf, statsOf } from "./app/state.ts";
 import { log } from "./base/log.ts";
 import { Refusal } from "./base/refusal.ts";
 import { VERSION } from "./base/version.ts";
 import type { Choice } from "./llm/pattern.ts";
 import { ModelRegistry } from "./llm/registry.ts";
-import type { Children } from "./process/children.ts";
 import type { ProcessEvent, Supervisor } from "./process/supervisor.ts";
 import type { Session } from "./session/session.ts";
 import type { Tool } from "./tools/tool.ts";
@@ -43,16 +44,12 @@ export class App {
   readonly models: ModelRegistry;
   readonly todos: TodoList;
   readonly sessions: Sessions;
-  /** False while start-up work goes on that prompts wait for. */
-  isReady = true;
   /** True while a command waits to begin something; the wire sets it. */
   isExpected = (): boolean => false;
+  readonly #children: LazyChildren;
   readonly #loops: SessionLoops;
   readonly #told = new Set<string>();
   #tools: Promise<Tool[]> | undefined;
-  #children: Promise<Children> | undefined;
-  #supervisor: Promise<Supervisor> | undefined;
-  #isStopped = false;
 
   private constructor(
     private readonly options: AppOptions,
@@ -62,12 +59,13 @@ export class App {
   ) {
     const { settings } = configuration;
     this.models = configuration.models;
+    this.#children = new LazyChildren({ env: options.env, hiddenNames: () => hiddenNames(configuration.settings), emit: options.emit, pressed: options.pressed });
     const { spec, level } = chooseModel(configuration, options.flags, session, asked);
     this.agent = new Agent(session, spec, level, {
       emit: options.emit,
       ready: options.ready,
       models: this.models,
-      children: () => this.children(),
+      children: () => this.#children.children(),
       tools: () => this.tools(),
       systemPrompt: async (tools) => (await import("./app/instructions.ts")).systemPrompt(tools, configuration, options.flags, this.agent.session.cwd, (words) => this.#noticeOnce("context_file", words)),
       settings,
@@ -79,7 +77,7 @@ export class App {
       configuration,
       agent: this.agent,
       leave: async () => {
-        await Promise.all([this.#loops.leave("session_changed"), this.#stopProcesses(REPLACED_GRACE_MS)]);
+        await Promise.all([this.#loops.leave("session_changed"), this.#children.stopProcesses(REPLACED_GRACE_MS)]);
       },
       left: (next) => modelOf(configuration, next, this.agent),
       arrive: async () => {
@@ -135,48 +133,12 @@ export class App {
     return { changed };
   }
 
-  /** Tells what was skipped, clamped or repaired. */
-  #notice(code: string, message: string, level: "info" | "warning" = "warning"): void {
-    this.options.emit({ type: "notice", level, code, message });
-    log(`rpi: ${message}`);
-  }
-
-  /** For what is looked at again and again: the same words are told once. */
-  #noticeOnce(code: string, message: string): void {
-    if (this.#told.has(message)) return;
-    this.#told.add(message);
-    this.#notice(code, message);
-  }
-
   loops(): Promise<LoopScheduler> {
     return this.#loops.scheduler();
   }
 
-  /** Loaded with the first child. */
-  children(): Promise<Children> {
-    return (this.#children ??= this.#makeChildren());
-  }
-
-  async #makeChildren(): Promise<Children> {
-    const { Children } = await import("./process/children.ts");
-    const children = new Children({ env: this.options.env, hiddenNames: hiddenNames(this.configuration.settings) });
-    if (this.#isStopped) await children.close(0);
-    return children;
-  }
-
-  /** Loaded with the first process. */
   supervisor(): Promise<Supervisor> {
-    return (this.#supervisor ??= this.#makeSupervisor());
-  }
-
-  async #makeSupervisor(): Promise<Supervisor> {
-    const { emit, pressed } = this.options;
-    const [{ Supervisor }, children] = await Promise.all([import("./process/supervisor.ts"), this.children()]);
-    return new Supervisor({ children, emit, pressed });
-  }
-
-  async #stopProcesses(graceMs: number): Promise<void> {
-    await (await this.#supervisor)?.stopAll(graceMs);
+    return this.#children.supervisor();
   }
 
   /** The end of input: nothing begins by itself any more, what was begun goes on. */
@@ -185,37 +147,11 @@ export class App {
   }
 
   state() {
-    const { agent } = this;
-    const { session } = agent;
-    return {
-      ...(agent.model ? { model: agent.model.model } : {}),
-      thinkingLevel: agent.thinkingLevel,
-      isStreaming: agent.isStreaming,
-      isCompacting: agent.isCompacting,
-      steeringMode: agent.steeringMode,
-      followUpMode: agent.followUpMode,
-      ...(session.file === undefined ? {} : { sessionFile: session.file }),
-      sessionId: session.id,
-      ...(session.name === undefined ? {} : { sessionName: session.name }),
-      autoCompactionEnabled: agent.autoCompaction,
-      autoRetryEnabled: agent.autoRetry,
-      messageCount: session.messageCount,
-      pendingMessageCount: agent.pendingMessageCount,
-      cwd: session.cwd,
-      todoPhases: this.todos.phases,
-      isReady: this.isReady,
-    };
+    return stateOf(this.agent, this.todos.phases);
   }
 
   stats() {
-    const { session } = this.agent;
-    const contextUsage = this.agent.contextUsage();
-    return {
-      ...(session.file === undefined ? {} : { sessionFile: session.file }),
-      sessionId: session.id,
-      ...session.stats(),
-      ...(contextUsage ? { contextUsage } : {}),
-    };
+    return statsOf(this.agent);
   }
 
   setModel(provider: string, modelId: string) {
@@ -223,10 +159,8 @@ export class App {
   }
 
   /** Stops every child that is left, for good: TERM, `graceMs`, KILL, until all are gone and told. */
-  async stopChildren(graceMs: number): Promise<void> {
-    this.#isStopped = true;
-    const children = await this.#children;
-    await Promise.all([this.#stopProcesses(graceMs), children?.close(graceMs)]);
+  stopChildren(graceMs: number): Promise<void> {
+    return this.#children.stop(graceMs);
   }
 
   /** Ends what the app is made of; nothing of it may be used afterwards. `stopped`: children are being stopped already. */
@@ -235,6 +169,22 @@ export class App {
     await stopped;
     this.agent.session.sync();
     this.agent.session.close();
+  }
+
+  /** Loads what the first run needs, in pieces between which commands are answered. Rejects with what that run would tell. */
+  async warm(): Promise<void> {
+    const { model } = this.agent;
+    if (model) await this.models.warm(model);
+    const [tools, { toolSchema }] = await Promise.all([this.tools(), import("./tools/schema.ts"), import("./app/instructions.ts")]);
+    for (const tool of tools) {
+      toolSchema(tool);
+      await new Promise(setImmediate);
+    }
+  }
+
+  tools(): Promise<Tool[]> {
+    this.#tools ??= this.#loadTools();
+    return this.#tools;
   }
 
   /**
@@ -255,30 +205,27 @@ export class App {
     session.append({ type: "thinking_level_change", thinkingLevel });
   }
 
-  /** Loads what the first run needs, in pieces between which commands are answered. Rejects with what that run would tell. */
-  async warm(): Promise<void> {
-    const { model } = this.agent;
-    if (model) await this.models.warm(model);
-    const [tools, { toolSchema }] = await Promise.all([this.tools(), import("./tools/schema.ts"), import("./app/instructions.ts")]);
-    for (const tool of tools) {
-      toolSchema(tool);
-      await new Promise(setImmediate);
-    }
-  }
-
-  tools(): Promise<Tool[]> {
-    this.#tools ??= this.#loadTools();
-    return this.#tools;
-  }
-
   async #loadTools(): Promise<Tool[]> {
     const { tools, settings } = this.configuration;
     const { loadTools } = await import("./tools/catalog.ts");
     return loadTools(tools, {
-      children: await this.children(),
+      children: await this.#children.children(),
       shellPath: settings.shellPath,
       ...(tools.includes("process") ? { process: await this.supervisor() } : {}),
       todo: async () => (await import("./agent/todo-tool.ts")).todoTool(this.todos),
     });
+  }
+
+  /** Tells what was skipped, clamped or repaired. */
+  #notice(code: string, message: string, level: "info" | "warning" = "warning"): void {
+    this.options.emit({ type: "notice", level, code, message });
+    log(`rpi: ${message}`);
+  }
+
+  /** For what is looked at again and again: the same words are told once. */
+  #noticeOnce(code: string, message: string): void {
+    if (this.#told.has(message)) return;
+    this.#told.add(message);
+    this.#notice(code, message);
   }
 }
