@@ -1,3 +1,5 @@
+import { LONGEST_TIMER_MS } from "./timer.ts";
+
 /** Resolves as the promise does, or rejects with the signal's reason as soon as it aborts. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -18,7 +20,7 @@ export function sleepUntilAborted(ms: number, signal: AbortSignal): Promise<void
     const timer = setTimeout(() => {
       signal.removeEventListener("abort", abort);
       resolve();
-    }, ms);
+    }, Math.min(ms, LONGEST_TIMER_MS));
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();
   });

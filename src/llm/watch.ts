@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from "../base/timer.ts";
 import { RequestFailed } from "./failure.ts";
 import type { Timeouts } from "./model.ts";
 
@@ -34,7 +35,7 @@ export class Watch {
         void isReachable().then((reachable) => {
           if (!reachable) this.#tell(`could not be reached within ${seconds(connectMs)}. Check the address, the network and the proxy.`);
         });
-      }, connectMs);
+      }, Math.min(connectMs, LONGEST_TIMER_MS));
     }
   }
 
@@ -78,7 +79,7 @@ export class Watch {
 
   #arm(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = ms > 0 ? setTimeout(() => this.#check(), ms) : undefined;
+    this.#timer = ms > 0 ? setTimeout(() => this.#check(), Math.min(ms, LONGEST_TIMER_MS)) : undefined;
   }
 
   #check(): void {

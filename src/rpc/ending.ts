@@ -2,6 +2,7 @@ import type { App } from "../app.ts";
 import { flushLog, log, logBug } from "../base/log.ts";
 import type { RecordWriter } from "../base/record-writer.ts";
 import type { StdoutWatch } from "../base/stdout-watch.ts";
+import { LONGEST_TIMER_MS } from "../base/timer.ts";
 import type { Dispatcher } from "./dispatch.ts";
 
 /** Between TERM and KILL while we go. */
@@ -12,7 +13,6 @@ const SIGNAL_BUDGET_MS = 550;
 const FLUSH_STALL_MS = 3000;
 /** Two signals so close together are one (a group signal beside a parent's). */
 const SAME_SIGNAL_MS = 100;
-const LONGEST_TIMER_MS = 0x7fff_ffff;
 const WATCH_EVERY_MS = 400;
 const FIRST_WATCH_MS = 250;
 
