@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { fieldPath } from "../base/zod.ts";
 import type { Tool } from "../tools/tool.ts";
 
 export type Checked = { args: unknown } | { fault: string };
@@ -11,9 +12,5 @@ export function checkArguments(tool: Tool, given: Record<string, unknown>): Chec
 }
 
 function faults(error: z.ZodError): string {
-  return error.issues.map((issue) => `- ${issue.path.length ? `${path(issue.path)}: ` : ""}${issue.message}`).join("\n");
-}
-
-function path(keys: readonly PropertyKey[]): string {
-  return keys.map((key, i) => (typeof key === "number" ? `[${key}]` : `${i ? "." : ""}${String(key)}`)).join("");
+  return error.issues.map((issue) => `- ${issue.path.length ? `${fieldPath(issue.path)}: ` : ""}${issue.message}`).join("\n");
 }

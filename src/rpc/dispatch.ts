@@ -1,12 +1,13 @@
-import type { z as Z } from "zod";
 import type { App } from "../app.ts";
 import { Lane } from "../base/lane.ts";
 import { logBug } from "../base/log.ts";
 import type { RecordWriter } from "../base/record-writer.ts";
 import { Refusal } from "../base/refusal.ts";
+import { wordsOf } from "../base/words.ts";
 import type { Zod } from "../base/zod.ts";
 import { Answer, type Command, type Request } from "./command.ts";
 import { commands } from "./commands.ts";
+import { readFields } from "./fields.ts";
 import { echoed, failureText, type FailureCode, type Head, type IdText, readLine, successText } from "./frames.ts";
 
 /** Bytes that may wait unwritten before commands are held (protocol.md, section 2, Pressure). */
@@ -91,7 +92,7 @@ export class Dispatcher {
       this.#read(readLine(bytes));
     } catch (error) {
       logBug("the reading of a line", error);
-      this.#fail(undefined, "parse", "internal", `Failed to parse command: ${error instanceof Error ? error.message : String(error)}`);
+      this.#fail(undefined, "parse", "internal", `Failed to parse command: ${wordsOf(error)}`);
     }
   }
 
@@ -269,8 +270,7 @@ export class Dispatcher {
     let code: FailureCode = "internal";
     if (error instanceof Refusal) code = error.code;
     else logBug(`the command ${pending.type}`, error);
-    const words = error instanceof Error ? error.message : String(error);
-    this.#close(pending, failureText(pending.id, pending.type, code, words || "unknown error"));
+    this.#close(pending, failureText(pending.id, pending.type, code, wordsOf(error) || "unknown error"));
   }
 
   #close(pending: Pending, text: string | readonly Uint8Array[]): void {
@@ -299,33 +299,4 @@ function commandOf(type: string): Command | undefined {
 
 function needsCheck(head: Head): boolean {
   return "type" in head && commandOf(head.type)?.params !== undefined;
-}
-
-const schemas = new WeakMap<Command, Z.ZodType>();
-
-/** Checks the fields of a request against the command's schema; null is the same as leaving a field out. */
-function readFields(found: Command, record: Record<string, unknown>, z: Zod | undefined): { params: unknown } | { fault: string } {
-  if (!found.params) return { params: {} };
-  if (!z) throw new Error("fields cannot be checked yet");
-  let schema = schemas.get(found);
-  if (!schema) {
-    schema = found.params(z);
-    schemas.set(found, schema);
-  }
-  const fields = Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
-  const parsed = schema.safeParse(fields);
-  if (parsed.success) return { params: parsed.data };
-  return { fault: faultOf(parsed.error.issues[0]!, fields) };
-}
-
-/** `spec.argv: must be an array`: the field's path and what is wrong with it. */
-function faultOf(issue: Z.core.$ZodIssue, fields: unknown): string {
-  let path = "";
-  let value: unknown = fields;
-  for (const key of issue.path) {
-    path += typeof key === "number" ? `[${key}]` : path ? `.${String(key)}` : String(key);
-    value = value !== null && typeof value === "object" ? (value as Record<PropertyKey, unknown>)[key] : undefined;
-  }
-  const why = issue.code === "invalid_type" && value === undefined ? `is required (${issue.expected})` : issue.message;
-  return `${path || "fields"}: ${why}`;
 }

@@ -4,6 +4,7 @@ import { LineSplitter } from "../base/line-splitter.ts";
 import { flushLog, log } from "../base/log.ts";
 import { RecordWriter } from "../base/record-writer.ts";
 import { Refusal } from "../base/refusal.ts";
+import { wordsOf } from "../base/words.ts";
 import { durationMs, type Flags } from "../settings/flags.ts";
 import { Dispatcher } from "./dispatch.ts";
 import { Ending } from "./ending.ts";
@@ -21,8 +22,8 @@ export interface ServeOptions extends Pick<AppOptions, "flags" | "env"> {
 }
 
 /**
- * RPC mode from the first record to the exit code (protocol.md, sections 1, 2 and 11). `signals` is how
- * main tells of a signal; the returned promise gives the exit code.
+ * RPC mode from the first record to the exit code, which `run` resolves with (protocol.md, sections 1, 2 and 11). `signal`
+ * may be called at any time.
  */
 export class Server {
   readonly #writer: RecordWriter;
@@ -97,7 +98,7 @@ export class Server {
   }
 
   async #failStart(error: unknown): Promise<number> {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = wordsOf(error);
     this.#writer.write(failureText(undefined, "initialize", error instanceof Refusal ? error.code : "unavailable", words));
     log(`rpi: ${words}`);
     await Promise.all([Promise.race([this.#writer.whenWritten(), Bun.sleep(3000)]), flushLog(500)]);
