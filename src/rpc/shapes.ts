@@ -1,5 +1,8 @@
 import type { z as Z } from "zod";
+import { QUEUE_MODES } from "../agent/queue.ts";
+import { TODO_STATUSES } from "../agent/todo-graph.ts";
 import type { Zod } from "../base/zod.ts";
+import { THINKING_LEVELS } from "../llm/model.ts";
 
 /**
  * The shapes that records share (protocol.md, sections 5 to 13), each built once, on first use. New keys may
@@ -60,8 +63,8 @@ export const message = once((z) => z.discriminatedUnion("role", [
   z.looseObject({ role: z.literal("system"), content: content(z), timestamp: z.number() }),
 ]).meta({ id: "AgentMessage" }));
 
-export const level = once((z) => z.enum(["off", "minimal", "low", "medium", "high", "xhigh", "max"]).meta({ id: "ThinkingLevel" }));
-export const queueMode = once((z) => z.enum(["all", "one-at-a-time"]));
+export const level = once((z) => z.enum(THINKING_LEVELS).meta({ id: "ThinkingLevel" }));
+export const queueMode = once((z) => z.enum(QUEUE_MODES));
 
 export const model = once((z) => z.looseObject({
   id: z.string(), name: z.string(), api: z.string(), provider: z.string(), baseUrl: z.string(), reasoning: z.boolean(), input: z.array(z.enum(["text", "image"])),
@@ -81,7 +84,7 @@ export const entry = once((z) => z.looseObject({ type: z.string(), id: z.string(
 
 export const contextUsage = once((z) => z.looseObject({ tokens: z.number().nullable(), contextWindow: z.number().nullable(), percent: z.number().nullable() }));
 
-export const todoStatus = once((z) => z.enum(["pending", "in_progress", "completed", "abandoned"]));
+export const todoStatus = once((z) => z.enum(TODO_STATUSES));
 
 export const todoPhase = once((z) => z.looseObject({
   name: z.string(),
