@@ -2,7 +2,7 @@ import type { z as Z } from "zod";
 import type { Zod } from "../base/zod.ts";
 import { TODO_STATUSES } from "./todo-graph.ts";
 
-export const TODO_OPS = ["init", "start", "done", "drop", "rm", "append", "add_dependency", "remove_dependency", "update_dependencies", "view"] as const;
+const TODO_OPS = ["init", "start", "done", "drop", "rm", "append", "add_dependency", "remove_dependency", "update_dependencies", "view"] as const;
 
 /** The fields of `set_todos` (protocol.md, section 7). What is computed may be given, as it came, and is not looked at. */
 export const setTodosFields = (z: Zod) =>

@@ -129,7 +129,7 @@ function keyFlag(flags: Flags): { provider: string; key: string } | undefined {
 }
 
 /** The names that --tools, --exclude-tools and the --no-… switches leave (their rules are pi's). */
-export function chooseTools(flags: Flags): string[] {
+function chooseTools(flags: Flags): string[] {
   const names = (text: string | undefined) => text?.split(",").map((one) => one.trim()).filter(Boolean);
   const listed = names(flags.tools);
   const changes = listed?.filter((name) => /^[+-]/.test(name)) ?? [];

@@ -4,7 +4,7 @@ import type { Agent } from "../agent/agent.ts";
 import { stored } from "../agent/stored.ts";
 import type { ModelSpec, ThinkingLevel } from "../llm/model.ts";
 import { Refusal } from "../base/refusal.ts";
-import type { SessionSummary } from "../session/list.ts";
+import type { SessionSummary } from "../session/glance.ts";
 import { fileIdentity } from "../session/lock.ts";
 import { Session } from "../session/session.ts";
 import type { Configuration } from "./configuration.ts";

@@ -1,4 +1,5 @@
-import { listSessions, type SessionPlaces, type SessionSummary } from "../session/list.ts";
+import type { SessionSummary } from "../session/glance.ts";
+import { listSessions, type SessionPlaces } from "../session/list.ts";
 
 /** `rpi sessions`: those of this folder or of all, newest first, for a person or as JSON lines. */
 export async function sessionsText(places: SessionPlaces, cwd: string, { all, json }: { all: boolean; json: boolean }): Promise<string> {

@@ -29,7 +29,7 @@ export function setUsage(usage: Usage, counts: Counts, price: Model["cost"]): vo
 }
 
 /** USD of a usage at prices per million tokens. */
-export function costOf(usage: Pick<Usage, "input" | "output" | "cacheRead" | "cacheWrite">, price: Model["cost"]): Usage["cost"] {
+function costOf(usage: Pick<Usage, "input" | "output" | "cacheRead" | "cacheWrite">, price: Model["cost"]): Usage["cost"] {
   const input = (usage.input * price.input) / MILLION;
   const output = (usage.output * price.output) / MILLION;
   const cacheRead = (usage.cacheRead * price.cacheRead) / MILLION;

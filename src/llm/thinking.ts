@@ -25,7 +25,7 @@ export function levelWord(spec: ModelSpec, level: ThinkingLevel): string | undef
 }
 
 /** Thinking tokens of a level where an api wants a number. */
-export const THINKING_BUDGETS: Record<Exclude<ThinkingLevel, "off">, number> = {
+const THINKING_BUDGETS: Record<Exclude<ThinkingLevel, "off">, number> = {
   minimal: 1024, low: 2048, medium: 8192, high: 16384, xhigh: 16384, max: 16384,
 };
 

@@ -12,8 +12,6 @@ import { sendSignal } from "./signals.ts";
 import { system } from "./system.ts";
 import { startPiped, type Wired } from "./wiring.ts";
 
-export type { Child, ChildEnd, EndReason } from "./child.ts";
-
 /** Who asked for a child: what a command of the shell leaves behind lives on when the processes are stopped. */
 export type Owner = "shell" | "process";
 

@@ -1,5 +1,6 @@
 import { Refusal } from "../base/refusal.ts";
-import type { ChildEnd, Children } from "./children.ts";
+import type { ChildEnd } from "./child.ts";
+import type { Children } from "./children.ts";
 import { Deltas } from "./deltas.ts";
 import { Output, type OutputTail } from "./output.ts";
 import { Pump } from "./pump.ts";

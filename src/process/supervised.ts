@@ -1,5 +1,6 @@
 import { Refusal } from "../base/refusal.ts";
-import type { Child, ChildEnd, Children } from "./children.ts";
+import type { Child, ChildEnd } from "./child.ts";
+import type { Children } from "./children.ts";
 import { bytesOfKeys, type Key } from "./keys.ts";
 import { OutputEvents, type OutputPiece } from "./output-events.ts";
 import { MAX_OUTPUT_BYTES, faultInSize, refuse, type ProcessSpec } from "./process-spec.ts";

@@ -9,11 +9,6 @@ import type { TerminalSize } from "./pty.ts";
 import type { ProcessSignal } from "./signals.ts";
 import { Supervised, type ProcessInfo, type ProcessLogs } from "./supervised.ts";
 
-export type { Key } from "./keys.ts";
-export type { ProcessSpec } from "./process-spec.ts";
-export type { TerminalSize } from "./pty.ts";
-export type { ProcessInfo, ProcessLogs, ProcessState } from "./supervised.ts";
-
 export type ProcessEvent =
   | { type: "process_started"; process: ProcessInfo }
   | ({ type: "process_output"; id: string; stream: "combined" } & OutputPiece)

@@ -12,7 +12,7 @@ const failure = once(() => z.looseObject({
 const union = (of: z.ZodType[]) => z.union(of as [z.ZodType, ...z.ZodType[]]);
 
 /** What a client may write. */
-export const commandSchema = once(() => union([
+const commandSchema = once(() => union([
   ...Object.entries(commands).map(([type, { params, summary }]) => {
     const fields = params?.(z);
     const head = z.looseObject({ type: z.literal(type), id: z.union([z.string(), z.number()]).optional() }).describe(summary);
@@ -21,7 +21,7 @@ export const commandSchema = once(() => union([
 ]));
 
 /** What answers a command. */
-export const responseSchema = once(() => union([
+const responseSchema = once(() => union([
   ...Object.entries(commands).map(([type, { data }]) => z.looseObject({
     id: z.union([z.string(), z.number()]).optional(), type: z.literal("response"), command: z.literal(type), success: z.literal(true), data: data(z),
   })),
@@ -29,7 +29,7 @@ export const responseSchema = once(() => union([
 ]));
 
 /** What rpi tells by itself. */
-export const eventSchema = once(() => {
+const eventSchema = once(() => {
   const record = (type: string, { summary, fields }: Event, more: z.ZodRawShape = {}) => z.looseObject({ type: z.literal(type), ...more, ...fields?.(z) }).describe(summary);
   return union([
     ...Object.entries(events).map(([type, event]) => record(type, event)),

@@ -4,7 +4,6 @@ import { glance, type SessionSummary } from "./glance.ts";
 import { newScratch } from "./lines.ts";
 import { folderName } from "./place.ts";
 
-export type { SessionSummary } from "./glance.ts";
 
 /** Where to look for sessions. */
 export interface SessionPlaces {

@@ -142,7 +142,7 @@ async function namesIn(folder: string): Promise<string[]> {
 }
 
 /** Up to three names that somebody who wrote `wanted` may have meant, the nearest first. */
-export function nearestNames(wanted: string, names: readonly string[]): string[] {
+function nearestNames(wanted: string, names: readonly string[]): string[] {
   const goal = wanted.toLowerCase();
   const allowed = Math.max(1, Math.floor(goal.length / 3));
   const scored: { name: string; distance: number }[] = [];

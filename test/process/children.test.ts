@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync } from "node:fs";
-import type { Child } from "../../src/process/children.ts";
+import type { Child } from "../../src/process/child.ts";
 import { LAST_WILL } from "../../src/process/reaper.ts";
 import { isAlive } from "../support/alive.ts";
 import { until } from "../support/until.ts";

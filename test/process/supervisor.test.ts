@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Refusal } from "../../src/base/refusal.ts";
-import { Supervisor, type ProcessEvent, type ProcessSpec } from "../../src/process/supervisor.ts";
+import type { ProcessSpec } from "../../src/process/process-spec.ts";
+import { Supervisor, type ProcessEvent } from "../../src/process/supervisor.ts";
 import { isAlive } from "../support/alive.ts";
 import { until } from "../support/until.ts";
 import { familyIn, fixture, makeChildren, untilGone } from "./rig.ts";

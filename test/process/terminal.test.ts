@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { Supervisor, type ProcessSpec } from "../../src/process/supervisor.ts";
+import type { ProcessSpec } from "../../src/process/process-spec.ts";
+import { Supervisor } from "../../src/process/supervisor.ts";
 import { isAlive } from "../support/alive.ts";
 import { until } from "../support/until.ts";
 import { familyIn, makeChildren, untilGone } from "./rig.ts";
