@@ -42,6 +42,7 @@ export interface Configuration {
   sessionFolder(cwd: string): string;
 }
 
+/** Reads what there is; what cannot be used is left out and told in `notices`. Throws Refusal for flags that contradict each other and a faux script that cannot be played. */
 export async function readConfiguration({ flags, env, cwd }: Launch): Promise<Configuration> {
   const notices: Notice[] = [];
   const fault = ({ message }: FileFault) => notices.push({ level: "warning", code: "bad_file", message });
@@ -88,9 +89,14 @@ export async function readAgain(configuration: Configuration, flags: Flags): Pro
   return changed;
 }
 
-/** What the files of the agent folder say; undefined for one that cannot be used. */
+/** What the files of the agent folder say; undefined for one that cannot be used. Faults come in the order of the files. */
 async function readFiles(agentDir: string, fault: (fault: FileFault) => void): Promise<{ settings: Settings | undefined; providers: Record<string, ProviderConfig> | undefined }> {
-  const [settings, providers] = await Promise.all([readSettingsFile(path.join(agentDir, "settings.json"), fault), readProviders(path.join(agentDir, "models.json"), fault)]);
+  const ofModels: FileFault[] = [];
+  const [settings, providers] = await Promise.all([
+    readSettingsFile(path.join(agentDir, "settings.json"), fault),
+    readProviders(path.join(agentDir, "models.json"), (one) => void ofModels.push(one)),
+  ]);
+  for (const one of ofModels) fault(one);
   return { settings, providers };
 }
 
