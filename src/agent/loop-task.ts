@@ -33,6 +33,7 @@ export interface Loop {
 
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
+/** A loop as it is shown and stored. */
 export function taskOf(loop: Loop): LoopTask {
   return {
     id: loop.id,

@@ -12,6 +12,7 @@ export interface AnthropicCompat {
   sessionAffinityFormat: string | undefined;
 }
 
+/** What the host is known for, under what `compat` says. */
 export function anthropicCompatOf(spec: ModelSpec): AnthropicCompat {
   const said = spec.compat ?? {};
   const flag = (name: string, otherwise: boolean) => (typeof said[name] === "boolean" ? said[name] : otherwise);

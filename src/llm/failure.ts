@@ -20,6 +20,7 @@ export interface Failure {
 
 const RETRIED: ReadonlySet<FailureKind> = new Set(["rate_limit", "overloaded", "server", "network", "timeout"]);
 
+/** Whether the same request may succeed later. */
 export function isRetryable(failure: Failure): boolean {
   return RETRIED.has(failure.kind);
 }

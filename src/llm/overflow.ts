@@ -41,6 +41,7 @@ const WINDOWS = [
 let words: RegExp | undefined;
 let traffic: RegExp | undefined;
 
+/** Whether the words of a failure say that the request is too long, not that too many tokens came at once. */
 export function saysOverflow(text: string): boolean {
   words ??= new RegExp(WORDS.join("|"), "i");
   return words.test(text) && !saysTraffic(text);

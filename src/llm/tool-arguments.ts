@@ -10,6 +10,7 @@ export function argumentFault(call: ToolCall): string | undefined {
   return faults.get(call);
 }
 
+/** Notes why the arguments of a call are not to be trusted. */
 export function markFault(call: ToolCall, fault: string): void {
   faults.set(call, fault);
 }

@@ -51,6 +51,7 @@ done
 exit 0
 `;
 
+/** Keeps the shell of the last will running, and told which groups live. */
 export class Reaper {
   readonly #mark: string;
   readonly #groups = new Set<number>();

@@ -75,6 +75,7 @@ export function successText(id: IdText, command: string, data: unknown): string 
   return [Buffer.from(head), ...data.json, Buffer.from("}")];
 }
 
+/** A failure as text; `error` is for people, `code` for programs. */
 export function failureText(id: IdText, command: string, code: FailureCode, error: string): string {
   return `${open(id, command, false)},"error":${JSON.stringify(error)},"code":"${code}"}`;
 }

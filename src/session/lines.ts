@@ -31,6 +31,7 @@ export interface Scratch {
   buffer: Buffer;
 }
 
+/** One of the usual size; reading makes it larger where a line needs that. */
 export function newScratch(): Scratch {
   return { buffer: Buffer.allocUnsafe(CHUNK_BYTES) };
 }

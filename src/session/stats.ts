@@ -13,6 +13,7 @@ export interface Stats {
   cost: number;
 }
 
+/** Counts of nothing, fresh each time. */
 export function noStats(): Stats {
   return { userMessages: 0, assistantMessages: 0, toolCalls: 0, toolResults: 0, totalMessages: 0, tokens: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 }, cost: 0 };
 }

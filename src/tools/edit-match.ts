@@ -40,6 +40,7 @@ export function matchEdits(original: string, edits: readonly Edit[]): Matched {
   return { replacements, tolerances: found.map(({ tolerance }) => tolerance) };
 }
 
+/** The text with replacements made, which are in order and do not overlap. */
 export function applyReplacements(original: string, replacements: readonly Replacement[]): string {
   const parts: string[] = [];
   let at = 0;

@@ -13,6 +13,7 @@ export function hasCrOnly(text: string): boolean {
   return text.includes("\r") && !text.includes("\n");
 }
 
+/** Removes the differences that a tolerance overlooks. `crOnly`: see `hasCrOnly`. */
 export function fold(text: string, tolerance: Tolerance, crOnly: boolean): Folded {
   if (tolerance === "endings" && !text.includes("\r")) return { text };
   const places = new Uint32Array(text.length);

@@ -61,6 +61,7 @@ export async function rulesAbove(folder: string): Promise<IgnoreRules | undefine
   return rules;
 }
 
+/** A path of this system with `/` between its parts. */
 export function slashed(path: string): string {
   return process.platform === "win32" ? path.replaceAll("\\", "/") : path;
 }

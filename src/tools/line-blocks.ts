@@ -58,6 +58,7 @@ export function* lineBlocks(path: string, buffer: Buffer): Generator<Block, void
   }
 }
 
+/** Line feeds in `buffer[start, end)`. */
 export function countFeeds(buffer: Buffer, start: number, end: number): number {
   let count = 0;
   for (let at = buffer.indexOf(LF, start); at !== -1 && at < end; at = buffer.indexOf(LF, at + 1)) count++;
