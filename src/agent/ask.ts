@@ -1,6 +1,6 @@
 import { logBug } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 import { noUsage, type AssistantMessage } from "../llm/message.ts";
 import type { ModelRequest, ModelSpec, StreamOptions, StreamResult } from "../llm/model.ts";
 import { ABANDONED, orAbandon } from "./grace.ts";

@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 
 /** A file with instructions for the model, found by its name. */
 export interface ContextFile {

@@ -1,5 +1,5 @@
 import { log } from "../base/log.ts";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 import type { Children } from "../process/children.ts";
 import type { BashExecutionMessage } from "../session/message.ts";
 import type { Session } from "../session/session.ts";

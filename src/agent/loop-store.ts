@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 import { loopsFile } from "./loops-file.ts";
 import { type Loop, loopOf, taskOf } from "./loop-task.ts";
 

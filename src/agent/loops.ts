@@ -1,5 +1,5 @@
 import { Refusal } from "../base/refusal.ts";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 import type { CustomMessage } from "../session/message.ts";
 import { parseInterval } from "./interval.ts";
 import type { LoopStore } from "./loop-store.ts";

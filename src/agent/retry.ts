@@ -1,5 +1,5 @@
-import { sleepUntilAborted } from "../base/until-aborted.ts";
-import { durationWords } from "../base/words.ts";
+import { sleepUntilAborted } from "../base/wait.ts";
+import { durationWords } from "../base/text.ts";
 import { isRetryable, type Failure } from "../llm/failure.ts";
 
 export interface RetrySettings {

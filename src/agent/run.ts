@@ -1,6 +1,6 @@
 import { logBug } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 import type { Failure } from "../llm/failure.ts";
 import type { AssistantMessage } from "../llm/message.ts";
 import type { AgentMessage } from "../session/message.ts";

@@ -1,5 +1,5 @@
 import { logBug } from "../base/log.ts";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 import type { Failure } from "../llm/failure.ts";
 import type { AssistantMessage, ToolCall, ToolResultMessage } from "../llm/message.ts";
 import type { Model, ModelRequest, ModelSpec, StreamResult, ThinkingLevel, ToolSchema } from "../llm/model.ts";

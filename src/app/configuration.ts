@@ -1,5 +1,5 @@
 import path from "node:path";
-import { isObject } from "../base/is-object.ts";
+import { isObject } from "../base/json.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { Flags } from "../settings/flags.ts";
 import type { Choice } from "../llm/pattern.ts";

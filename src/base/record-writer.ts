@@ -1,5 +1,5 @@
+import { wellFormed } from "./json.ts";
 import { log, logBug } from "./log.ts";
-import { wellFormed } from "./well-formed.ts";
 
 /** What a writer writes to: Bun's FileSink, or a test's. */
 export interface ByteSink {

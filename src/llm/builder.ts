@@ -1,5 +1,5 @@
 import { logBug } from "../base/log.ts";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 import { setUsage, type Counts } from "./cost.ts";
 import { RequestFailed, type Failure } from "./failure.ts";
 import { noUsage, type AssistantMessage, type StopReason, type TextBlock, type ThinkingBlock, type ToolCall, type Usage } from "./message.ts";

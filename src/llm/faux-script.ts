@@ -1,6 +1,6 @@
-import { isObject } from "../base/is-object.ts";
+import { isObject } from "../base/json.ts";
 import { Refusal } from "../base/refusal.ts";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 
 /** One step of a scripted turn; a script step has exactly one of these keys. */
 export type FauxStep =

@@ -1,5 +1,5 @@
 import { randomHex } from "../base/random.ts";
-import { sleepUntilAborted, untilAborted } from "../base/until-aborted.ts";
+import { sleepUntilAborted, untilAborted } from "../base/wait.ts";
 import { adapter, type MessageBuilder } from "./builder.ts";
 import { failureOfError } from "./http-failure.ts";
 import { RequestFailed } from "./failure.ts";

@@ -1,5 +1,4 @@
-import { head, shorten } from "../base/text.ts";
-import { durationWords } from "../base/words.ts";
+import { durationWords, head, shorten } from "../base/text.ts";
 import type { Failure, FailureKind } from "./failure.ts";
 import { namedWindow, saysOverflow, saysTraffic } from "./overflow.ts";
 import { refusedBy } from "./refused.ts";

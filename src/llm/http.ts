@@ -1,5 +1,5 @@
-import { untilAborted } from "../base/until-aborted.ts";
-import { wellFormed } from "../base/well-formed.ts";
+import { untilAborted } from "../base/wait.ts";
+import { wellFormed } from "../base/json.ts";
 import { failureOfError, failureOfResponse, pageWords } from "./http-failure.ts";
 import { RequestFailed } from "./failure.ts";
 import type { StreamOptions } from "./model.ts";

@@ -1,5 +1,5 @@
-import { untilAborted } from "../base/until-aborted.ts";
-import { wordsOf } from "../base/words.ts";
+import { untilAborted } from "../base/wait.ts";
+import { wordsOf } from "../base/text.ts";
 import type { Environment } from "./credential.ts";
 import { RequestFailed } from "./failure.ts";
 

@@ -1,4 +1,4 @@
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 import { RequestFailed, type Failure } from "./failure.ts";
 import { hasProxy } from "./proxy.ts";
 

@@ -1,4 +1,4 @@
-import { isObject } from "../base/is-object.ts";
+import { isObject } from "../base/json.ts";
 import type { Model, ModelSpec, ThinkingLevel } from "./model.ts";
 import { KNOWN_PROVIDERS, type KnownProvider } from "./provider.ts";
 

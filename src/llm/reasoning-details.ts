@@ -1,4 +1,4 @@
-import { isObject } from "../base/is-object.ts";
+import { isObject } from "../base/json.ts";
 
 /**
  * `reasoning_details` of OpenRouter: the provider's own form of its reasoning, encrypted parts included. It is kept

@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import { untilAborted } from "../base/until-aborted.ts";
+import { untilAborted } from "../base/wait.ts";
 import type { Watch } from "./watch.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { isObject } from "../base/is-object.ts";
+import { isObject } from "../base/json.ts";
 import type { ToolCall } from "./message.ts";
 import { parseLenient } from "./lenient-json.ts";
 

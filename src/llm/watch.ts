@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS } from "../base/timer.ts";
+import { LONGEST_TIMER_MS } from "../base/wait.ts";
 import { RequestFailed } from "./failure.ts";
 import type { Timeouts } from "./model.ts";
 

@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS } from "../base/timer.ts";
+import { LONGEST_TIMER_MS } from "../base/wait.ts";
 import type { ByteSource } from "./byte-source.ts";
 import type { Input } from "./input.ts";
 import { Ladder } from "./ladder.ts";

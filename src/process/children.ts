@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { randomHex } from "../base/random.ts";
 import { Refusal } from "../base/refusal.ts";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 import { Child } from "./child.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { Ladder } from "./ladder.ts";

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import fs from "../base/lazy-fs.ts";
-import { randomHex } from "../base/random.ts";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 
 /** Files that go when rpi does. */
 const passing = new Set<string>();
@@ -26,7 +25,7 @@ export function removeOutputFiles(): void {
 
 function create(): { path: string; fd: number } {
   const { tmpdir } = require("node:os") as typeof import("node:os");
-  const path = join(tmpdir(), `rpi-output-${randomHex(9)}.log`);
+  const path = join(tmpdir(), `rpi-output-${crypto.randomUUID()}.log`);
   const fd = fs.openSync(path, "wx", 0o600);
   passing.add(path);
   if (!isWatchingExit) process.on("exit", removeOutputFiles);

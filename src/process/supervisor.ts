@@ -1,6 +1,5 @@
 import { Refusal } from "../base/refusal.ts";
-import { LONGEST_TIMER_MS } from "../base/timer.ts";
-import { untilAborted } from "../base/until-aborted.ts";
+import { LONGEST_TIMER_MS, untilAborted } from "../base/wait.ts";
 import type { Children } from "./children.ts";
 import type { Key } from "./keys.ts";
 import type { OutputPiece } from "./output-events.ts";

@@ -3,7 +3,7 @@ import { Lane } from "../base/lane.ts";
 import { logBug } from "../base/log.ts";
 import type { RecordWriter } from "../base/record-writer.ts";
 import { Refusal } from "../base/refusal.ts";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 import type { Zod } from "../base/zod.ts";
 import { Answer, type Command, type Request } from "./command.ts";
 import { commands } from "./commands.ts";

@@ -2,7 +2,7 @@ import type { App } from "../app.ts";
 import { flushLog, log, logBug } from "../base/log.ts";
 import type { RecordWriter } from "../base/record-writer.ts";
 import type { StdoutWatch } from "../base/stdout-watch.ts";
-import { LONGEST_TIMER_MS } from "../base/timer.ts";
+import { LONGEST_TIMER_MS } from "../base/wait.ts";
 import type { Dispatcher } from "./dispatch.ts";
 
 /** Between TERM and KILL while we go. */

@@ -1,9 +1,7 @@
 import { isAscii, isUtf8 } from "node:buffer";
-import { isObject } from "../base/is-object.ts";
-import { RawJson } from "../base/raw-json.ts";
+import { RawJson, isObject } from "../base/json.ts";
 import type { RefusalCode } from "../base/refusal.ts";
-import { shorten } from "../base/text.ts";
-import { wordsOf } from "../base/words.ts";
+import { shorten, wordsOf } from "../base/text.ts";
 
 /** Every word that a failure's `code` can be (protocol.md, section 3). */
 export type FailureCode = RefusalCode | "parse" | "unknown_command" | "internal";

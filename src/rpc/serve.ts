@@ -4,7 +4,7 @@ import { LineSplitter } from "../base/line-splitter.ts";
 import { flushLog, log } from "../base/log.ts";
 import { RecordWriter } from "../base/record-writer.ts";
 import { Refusal } from "../base/refusal.ts";
-import { wordsOf } from "../base/words.ts";
+import { wordsOf } from "../base/text.ts";
 import { durationMs, type Flags } from "../settings/flags.ts";
 import { Dispatcher } from "./dispatch.ts";
 import { Ending } from "./ending.ts";

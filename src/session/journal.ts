@@ -1,4 +1,4 @@
-import { wellFormed } from "../base/well-formed.ts";
+import { wellFormed } from "../base/json.ts";
 import { Entries, type EntryNode } from "./entries.ts";
 import { SESSION_VERSION, type Entry, type SessionHeader } from "./entry.ts";
 import { SessionFile, SessionWriteError } from "./file.ts";

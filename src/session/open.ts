@@ -1,6 +1,6 @@
 import path from "node:path";
 import { Refusal } from "../base/refusal.ts";
-import { countWords } from "../base/words.ts";
+import { countWords } from "../base/text.ts";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { Journal } from "./journal.ts";
 import type { SessionFile } from "./file.ts";

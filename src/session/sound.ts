@@ -1,4 +1,4 @@
-import { isObject } from "../base/is-object.ts";
+import { isObject } from "../base/json.ts";
 import { noUsage } from "../llm/message.ts";
 import type { AgentMessage } from "./message.ts";
 

@@ -1,4 +1,4 @@
-import { isObject } from "../base/is-object.ts";
+import { isObject } from "../base/json.ts";
 import type { AgentSettings } from "../agent/agent.ts";
 import { QUEUE_MODES } from "../agent/queue.ts";
 import { THINKING_LEVELS, type ThinkingLevel, type Timeouts } from "../llm/model.ts";

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import type { Children } from "../process/children.ts";
 import { Refusal } from "../base/refusal.ts";
-import { tail } from "../base/text.ts";
-import { LONGEST_TIMER_MS } from "../base/timer.ts";
-import { sizeWords } from "../base/words.ts";
+import { sizeWords, tail } from "../base/text.ts";
+import { LONGEST_TIMER_MS } from "../base/wait.ts";
 import { MAX_BYTES, MAX_LINES } from "../process/output.ts";
 import { runShell, type ShellResult } from "../process/shell.ts";
 import { signalOf } from "../process/signals.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { countWords, sizeWords } from "../base/words.ts";
+import { countWords, sizeWords } from "../base/text.ts";
 import { diffOf, type EditDiff } from "./edit-diff.ts";
 import { applyReplacements, matchEdits, type Matched } from "./edit-match.ts";
 import { inTurn } from "./file-queue.ts";

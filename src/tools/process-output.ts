@@ -1,5 +1,5 @@
 import { tail } from "../base/text.ts";
-import { LONGEST_TIMER_MS } from "../base/timer.ts";
+import { LONGEST_TIMER_MS } from "../base/wait.ts";
 import type { Supervisor } from "../process/supervisor.ts";
 import { PlainText } from "../process/plain-text.ts";
 import { MAX_BYTES, MAX_LINES } from "./limits.ts";

@@ -1,4 +1,4 @@
-import { sizeWords } from "../base/words.ts";
+import { sizeWords } from "../base/text.ts";
 import { type ImageType, imageTypeOf } from "../llm/image.ts";
 import { ToolFailure, type ToolResult } from "./tool.ts";
 

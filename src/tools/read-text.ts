@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { sizeWords } from "../base/words.ts";
+import { sizeWords } from "../base/text.ts";
 import { MAX_BYTES, MAX_LINES, type Truncation } from "./limits.ts";
 import { type LineRange, readRange } from "./read-range.ts";
 import { ToolFailure, type ToolResult } from "./tool.ts";

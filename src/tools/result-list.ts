@@ -1,4 +1,4 @@
-import { sizeWords } from "../base/words.ts";
+import { sizeWords } from "../base/text.ts";
 import { MAX_BYTES } from "./limits.ts";
 import type { ToolResult } from "./tool.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { countWords, sizeWords } from "../base/words.ts";
+import { countWords, sizeWords } from "../base/text.ts";
 import { inTurn } from "./file-queue.ts";
 import { kindOf, reasonOf, resolvePath, showPath, statOf } from "./path.ts";
 import { replaceFile } from "./replace-file.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { RawJson } from "../../src/base/raw-json.ts";
+import { RawJson } from "../../src/base/json.ts";
 import { echoed, failureText, readLine, successText } from "../../src/rpc/frames.ts";
 
 const read = (text: string) => readLine(Buffer.from(text));

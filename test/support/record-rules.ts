@@ -1,4 +1,4 @@
-import { wellFormed } from "../../src/base/well-formed.ts";
+import { wellFormed } from "../../src/base/json.ts";
 import type { Schemas } from "./schemas.ts";
 import { shorten, type WireRecord } from "./wire.ts";
 

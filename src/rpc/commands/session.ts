@@ -1,5 +1,5 @@
 import type { Zod } from "../../base/zod.ts";
-import { RawJson } from "../../base/raw-json.ts";
+import { RawJson } from "../../base/json.ts";
 import { command } from "../command.ts";
 import { entry, nothing } from "../shapes.ts";
 

@@ -1,4 +1,5 @@
-import { LONGEST_TIMER_MS } from "./timer.ts";
+/** What a timer can wait, in milliseconds (some 24 days); a longer wait would end at once. */
+export const LONGEST_TIMER_MS = 0x7fff_ffff;
 
 /** Resolves as the promise does, or rejects with the signal's reason as soon as it aborts. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { sleepUntilAborted } from "../../src/base/until-aborted.ts";
+import { sleepUntilAborted } from "../../src/base/wait.ts";
 
 test("a wait that no timer can hold is a long one, which an abort ends with its reason", async () => {
   const abort = new AbortController();
