@@ -27,17 +27,17 @@ const seconds = Date.parse(TIME) / 1000 + 1000;
 
 describe("the list", () => {
   test("tells what is in section 6, newest first, of a folder or of all", async () => {
-    session("a", "/work/one", seconds);
-    const b = session("b", "/work/two", seconds + 2);
-    session("c", "/work/one", seconds + 1, [...talk(["first", "second", "third"], { id: "c", cwd: "/work/one" }), entry("0000000a", idOf(3), { type: "session_info", name: " old " }), entry("0000000b", "0000000a", { type: "session_info", name: "named\u2028 " })]);
-    expect((await listSessions(places, "/work/one")).map(({ id }) => id)).toEqual(["c", "a"]);
+    session("a", "/home/one", seconds);
+    const b = session("b", "/home/two", seconds + 2);
+    session("c", "/home/one", seconds + 1, [...talk(["first", "second", "third"], { id: "c", cwd: "/home/one" }), entry("0000000a", idOf(3), { type: "session_info", name: " old " }), entry("0000000b", "0000000a", { type: "session_info", name: "named\u2028 " })]);
+    expect((await listSessions(places, "/home/one")).map(({ id }) => id)).toEqual(["c", "a"]);
     const all = await listSessions(places);
     expect(all.map(({ id, name, messageCount, firstMessage }) => ({ id, name, messageCount, firstMessage }))).toEqual([
       { id: "b", name: undefined, messageCount: 2, firstMessage: "question" },
       { id: "c", name: "named", messageCount: 3, firstMessage: "first" },
       { id: "a", name: undefined, messageCount: 2, firstMessage: "question" },
     ]);
-    expect(all[0]!).toEqual({ path: b, id: "b", cwd: "/work/two", firstMessage: "question", messageCount: 2, createdAt: Date.parse(TIME), modifiedAt: (seconds + 2) * 1000, size: fs.statSync(b).size });
+    expect(all[0]!).toEqual({ path: b, id: "b", cwd: "/home/two", firstMessage: "question", messageCount: 2, createdAt: Date.parse(TIME), modifiedAt: (seconds + 2) * 1000, size: fs.statSync(b).size });
   });
 
   test("is empty where nothing is", async () => {
@@ -87,19 +87,19 @@ describe("the list", () => {
   });
 
   test("keeps working directories apart that share a folder", async () => {
-    session("a", "/work/a/b", seconds);
-    session("b", "/work/a-b", seconds + 1);
-    expect((await listSessions(places, "/work/a/b")).map(({ id }) => id)).toEqual(["a"]);
-    expect(newestSession(places, "/work/a/b")).toContain("_a.jsonl");
+    session("a", "/home/a/b", seconds);
+    session("b", "/home/a-b", seconds + 1);
+    expect((await listSessions(places, "/home/a/b")).map(({ id }) => id)).toEqual(["a"]);
+    expect(newestSession(places, "/home/a/b")).toContain("_a.jsonl");
   });
 
   test("of one folder for all takes those of the working directory", async () => {
     places.dir = path.join(box.dir, "flat");
-    session("a", "/work/one", seconds);
-    session("b", "/work/two", seconds + 1);
-    expect((await listSessions(places, "/work/one")).map(({ id }) => id)).toEqual(["a"]);
+    session("a", "/home/one", seconds);
+    session("b", "/home/two", seconds + 1);
+    expect((await listSessions(places, "/home/one")).map(({ id }) => id)).toEqual(["a"]);
     expect((await listSessions(places)).map(({ id }) => id)).toEqual(["b", "a"]);
-    expect(newestSession(places, "/work/one")).toContain("_a.jsonl");
+    expect(newestSession(places, "/home/one")).toContain("_a.jsonl");
   });
 });
 
@@ -161,9 +161,9 @@ describe("a session is found", () => {
 });
 
 test("5 000 files are listed in little time", async () => {
-  for (let folder = 0; folder < 20; folder++) fs.mkdirSync(path.join(places.root, folderName(`/work/${folder}`)), { recursive: true });
+  for (let folder = 0; folder < 20; folder++) fs.mkdirSync(path.join(places.root, folderName(`/home/${folder}`)), { recursive: true });
   for (let i = 0; i < 5000; i++) {
-    const cwd = `/work/${i % 20}`;
+    const cwd = `/home/${i % 20}`;
     const text = talk(["question", "answer"], { id: `id${i}`, cwd }).map((record) => `${JSON.stringify(record)}\n`);
     fs.writeFileSync(path.join(places.root, folderName(cwd), fileName(TIME, `id${i}`)), text.join(""));
   }

@@ -6,7 +6,7 @@ import type { AgentMessage } from "../../src/session/message.ts";
 export const TIME = "2025-06-01T10:00:00.000Z";
 const MS = Date.parse(TIME);
 
-export const header = (more: object = {}): object => ({ type: "session", version: 3, id: "0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", timestamp: TIME, cwd: "/work/place", ...more });
+export const header = (more: object = {}): object => ({ type: "session", version: 3, id: "0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", timestamp: TIME, cwd: "/home/place", ...more });
 export const entry = (id: string, parentId: string | null, body: object): object => ({ ...body, id, parentId, timestamp: TIME });
 export const message = (id: string, parentId: string | null, value: unknown): object => entry(id, parentId, { type: "message", message: value });
 export const user = (text: string): AgentMessage => ({ role: "user", content: [{ type: "text", text }], timestamp: MS });

@@ -11,7 +11,7 @@ beforeEach(() => void (box = new Sandbox()));
 afterEach(() => box[Symbol.dispose]());
 
 const now = (): number => Date.parse("2025-06-01T10:00:00.123Z");
-const create = (more: object = {}): Session => Session.create({ cwd: "/work/place", dir: path.join(box.dir, "sessions"), now, ...more });
+const create = (more: object = {}): Session => Session.create({ cwd: "/home/place", dir: path.join(box.dir, "sessions"), now, ...more });
 
 describe("the file", () => {
   test("is told before it exists and is named after time and id", () => {
@@ -27,7 +27,7 @@ describe("the file", () => {
     expect(fs.existsSync(session.file!)).toBe(false);
     session.append({ type: "message", message: user("hello") });
     const [head, ...entries] = recordsOf(session.file!);
-    expect(head).toEqual({ type: "session", version: 3, id: session.id, timestamp: "2025-06-01T10:00:00.123Z", cwd: "/work/place", parentSession: "/elsewhere.jsonl" });
+    expect(head).toEqual({ type: "session", version: 3, id: session.id, timestamp: "2025-06-01T10:00:00.123Z", cwd: "/home/place", parentSession: "/elsewhere.jsonl" });
     expect(entries.map(({ type }) => type)).toEqual(["model_change", "thinking_level_change", "message"]);
     expect(entries.map(({ parentId }) => parentId)).toEqual([null, entries[0]!.id, entries[1]!.id]);
     session.close();
@@ -143,8 +143,8 @@ describe("in memory", () => {
     session.append({ type: "message", message: user("one") });
     session.append({ type: "message", message: assistant("two") });
     session.append({ type: "session_info", name: "memory" });
-    const fork = await Session.fork(session, { cwd: "/work/place", dir: null, leafId: session.forkPoint(session.forkMessages()[0]!.entryId).leafId });
-    const clone = await Session.fork(session, { cwd: "/work/place", dir: null });
+    const fork = await Session.fork(session, { cwd: "/home/place", dir: null, leafId: session.forkPoint(session.forkMessages()[0]!.entryId).leafId });
+    const clone = await Session.fork(session, { cwd: "/home/place", dir: null });
     expect([textsOf(session.messages()), textsOf(fork.messages()), textsOf(clone.messages()), clone.name]).toEqual([["one", "two"], [], ["one", "two"], "memory"]);
     expect(clone.file).toBeUndefined();
     expect(clone.parentSession).toBeUndefined();
