@@ -9,12 +9,7 @@ import { Answer, type Command, type Request } from "./command.ts";
 import { commands } from "./commands.ts";
 import { readFields } from "./fields.ts";
 import { echoed, failureText, type FailureCode, type Head, type IdText, readLine, successText } from "./frames.ts";
-
-/** Bytes that may wait unwritten before commands are held (protocol.md, section 2, Pressure). */
-const HOLD_ABOVE = 8 * 1024 * 1024;
-/** What may come in while so much waits; then lines are not wanted any more. */
-const MAX_LINES_PRESSED = 1000;
-const MAX_BYTES_PRESSED = 8 * 1024 * 1024;
+import { Pressure } from "./pressure.ts";
 
 /** A request that has been read and not answered yet. */
 class Pending {
@@ -34,17 +29,13 @@ class Pending {
  */
 export class Dispatcher {
   #session = new Lane();
-  #urgentInFlight = new Set<Promise<unknown>>();
+  /** Commands under way that later ones of the session lane wait for. */
+  #first = new Set<Promise<void>>();
   #pending = new Set<Pending>();
-  /** What waits until the reader of stdout has caught up, in the order in which it came. */
-  #held: (() => void)[] = [];
+  readonly #pressure: Pressure;
   /** Lines that wait until fields can be checked, while that is being loaded. */
   #unchecked: Head[] | undefined;
   #zod: Zod | undefined;
-  #releasing = false;
-  /** Since the reader of stdout has fallen behind. */
-  #linesPressed = 0;
-  #bytesPressed = 0;
   #isStopping = false;
   #isClosed = false;
   #changed: (() => void)[] = [];
@@ -53,12 +44,14 @@ export class Dispatcher {
     private readonly app: App,
     private readonly writer: RecordWriter,
     private readonly maxLineBytes: number,
-  ) {}
+  ) {
+    this.#pressure = new Pressure(writer, () => this.#tell());
+  }
 
   /** Undefined while lines are wanted; else resolves when that may have changed. */
   room(): Promise<void> | undefined {
-    if (!this.#isPressed() || (this.#linesPressed <= MAX_LINES_PRESSED && this.#bytesPressed <= MAX_BYTES_PRESSED)) return undefined;
-    return this.#held.length > 0 ? this.nextChange() : this.writer.whenBelow(HOLD_ABOVE);
+    if (!this.#pressure.isFull) return undefined;
+    return this.#pressure.isHolding ? this.nextChange() : this.#pressure.whenLow();
   }
 
   /** True while a request that holds the end of input is unanswered. */
@@ -70,7 +63,7 @@ export class Dispatcher {
 
   /** True while a command that begins something waits for its turn. */
   get isBeginning(): boolean {
-    return this.#held.length > 0 || !this.#session.idle || (this.#unchecked?.length ?? 0) > 0;
+    return this.#pressure.isHolding || !this.#session.idle || (this.#unchecked?.length ?? 0) > 0;
   }
 
   /** Resolves when `busy` may have changed: at an answer, and when nothing waits to begin any more. */
@@ -84,10 +77,7 @@ export class Dispatcher {
 
   /** Judges one line and begins what it asks for; `bytes` are not kept. */
   line(bytes: Uint8Array): void {
-    if (this.#isPressed()) {
-      this.#linesPressed += 1;
-      this.#bytesPressed += bytes.length;
-    }
+    this.#pressure.count(bytes.length);
     try {
       this.#read(readLine(bytes));
     } catch (error) {
@@ -145,13 +135,13 @@ export class Dispatcher {
   /** From now on nothing begins: what has not begun yet is answered with `cancelled`. */
   stopBeginning(): void {
     this.#isStopping = true;
-    for (const act of this.#held.splice(0)) act();
+    this.#pressure.let();
   }
 
   /** Answers everything that is still open with `cancelled`, and takes nothing more. */
   cancelAll(): void {
     this.#isClosed = true;
-    this.#held = [];
+    this.#pressure.drop();
     for (const pending of [...this.#pending]) this.#refuse(pending, stopping());
   }
 
@@ -159,51 +149,21 @@ export class Dispatcher {
     if (this.#isClosed) return;
     this.#pending.add(pending);
     if (pending.command.urgent) this.#begin(pending);
-    else this.#whenHeard(() => this.#begin(pending));
-  }
-
-  /** True while the reader of stdout is far behind, and until what was held has begun. */
-  #isPressed(): boolean {
-    if (this.#held.length > 0 || this.writer.pendingBytes > HOLD_ABOVE) return true;
-    this.#linesPressed = 0;
-    this.#bytesPressed = 0;
-    return false;
-  }
-
-  /** At once, or when less waits unwritten. */
-  #whenHeard(act: () => void): void {
-    if (!this.#isPressed()) {
-      act();
-      return;
-    }
-    this.#held.push(act);
-    void this.#release();
-  }
-
-  async #release(): Promise<void> {
-    if (this.#releasing) return;
-    this.#releasing = true;
-    while (this.#held.length > 0) {
-      await this.writer.whenBelow(HOLD_ABOVE);
-      this.#held.shift()?.();
-    }
-    this.#releasing = false;
-    this.#tell();
+    else this.#pressure.hold(() => this.#begin(pending));
   }
 
   #begin(pending: Pending): void {
     const { when } = pending.command;
     if (when === "always") {
-      // What comes after it in the session lane begins when it is done: `abort` then `prompt` in one write.
       const done = this.#run(pending, this.#session.idle ? {} : { sessionBefore: this.#session.settled() });
       if (done) this.#follow(done);
       return;
     }
     if (when === "session" || (when === "now" && !this.#session.idle)) {
-      const earlier: Promise<unknown>[] = when === "session" ? [...this.#urgentInFlight] : [];
+      const earlier: Promise<unknown>[] = when === "session" ? [...this.#first] : [];
       void this.#session.run(() => {
         // What came before it in the lane may have had a long answer.
-        const heard = this.writer.whenBelow(HOLD_ABOVE);
+        const heard = this.#pressure.whenLow();
         return heard || earlier.length > 0 ? Promise.all([...earlier, heard]).then(() => this.#inLane(pending)) : this.#inLane(pending);
       }).then(() => this.#tell());
       return;
@@ -218,10 +178,9 @@ export class Dispatcher {
     return done && Promise.race([done, released]);
   }
 
-  /** Only commands that take time (an abort) are followed; the others are done before they could matter. */
   #follow(done: Promise<void>): void {
-    this.#urgentInFlight.add(done);
-    void done.finally(() => this.#urgentInFlight.delete(done));
+    this.#first.add(done);
+    void done.finally(() => this.#first.delete(done));
   }
 
   /** Runs and answers; undefined when that is done already, else a promise that never rejects. */
@@ -281,7 +240,7 @@ export class Dispatcher {
   }
 
   #fail(id: IdText, command: string, code: FailureCode, error: string): void {
-    this.#whenHeard(() => {
+    this.#pressure.hold(() => {
       if (!this.#isClosed) this.writer.write(failureText(id, command, code, error));
     });
   }
