@@ -36,6 +36,8 @@ export interface Command<P = any> {
   when: When;
   /** Answered and begun even while the reader of stdout is far behind. */
   urgent?: boolean;
+  /** Session commands that come after it begin when it is done (`abort` then `prompt` in one write). */
+  holdsSession?: boolean;
   /** Does not hold the end of input (protocol.md, section 11). */
   background?: boolean;
   /** Built on first use; a command without fields has none. */

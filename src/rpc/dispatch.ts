@@ -156,7 +156,7 @@ export class Dispatcher {
     const { when } = pending.command;
     if (when === "always") {
       const done = this.#run(pending, this.#session.idle ? {} : { sessionBefore: this.#session.settled() });
-      if (done) this.#follow(done);
+      if (done && pending.command.holdsSession) this.#follow(done);
       return;
     }
     if (when === "session" || (when === "now" && !this.#session.idle)) {

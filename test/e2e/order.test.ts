@@ -72,6 +72,16 @@ test("bash runs beside everything, and abort_bash never waits for it", async () 
   await rpi.gone();
 });
 
+test("a prompt does not wait for a process that takes its time to stop", async () => {
+  await using rpi = await start({ turns: [[{ text: "at once" }]] });
+  const { id } = await rpi.ok("process_spawn", { spec: { argv: ["sh", "-c", "trap '' TERM; echo up; while :; do sleep 1; done"], cwd: rpi.sandbox.cwd } });
+  await rpi.event((record) => record.type === "process_output" && record["id"] === id, { what: "the trap to be set" });
+  rpi.send({ id: "s", type: "process_stop", processId: id }, { id: "p", type: "prompt", message: "x" });
+  await rpi.settled();
+  expect(place(rpi, answerTo("s"))).toBe(-1);
+  expect((await rpi.response("s"))["data"].state).toBe("exited");
+});
+
 test("events of a command come before its response", async () => {
   await using rpi = await start();
   const before = async (type: string, fields: object, event: string) => {

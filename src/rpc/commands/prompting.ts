@@ -41,6 +41,7 @@ export const prompting = {
     summary: "Stop what runs; answered when the agent is idle. Queued messages stay queued.",
     when: "always",
     urgent: true,
+    holdsSession: true,
     data: nothing,
     run: async ({ agent }, _, { sessionBefore }) => {
       await agent.abort();
