@@ -4,6 +4,7 @@ import type { Children } from "./children.ts";
 import { Deltas } from "./deltas.ts";
 import { Output, type OutputTail } from "./output.ts";
 import { Pump } from "./pump.ts";
+import { scriptFor } from "./script.ts";
 import { system } from "./system.ts";
 
 export interface ShellOptions {
@@ -41,8 +42,9 @@ export interface ShellResult extends OutputTail {
 export async function runShell(children: Children, o: ShellOptions): Promise<ShellResult> {
   const output = new Output();
   if (o.signal?.aborted) return result(output, { why: "abort", exitCode: 1 }, false);
+  using script = scriptFor(shellFor(o.shellPath), o.command);
   const child = children.run({
-    argv: [shellFor(o.shellPath), "-c", o.command],
+    argv: script.argv,
     cwd: o.cwd,
     owner: "shell",
     signal: o.signal,

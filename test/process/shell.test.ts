@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -22,6 +22,15 @@ describe("a command", () => {
     const { deltas, ...result } = await sh(children, "echo out; echo err >&2; echo more; exit 3");
     expect(result).toEqual({ ...PLAIN, output: "out\nerr\nmore\n", exitCode: 3, totalLines: 3, totalBytes: 13, shownLines: 3 });
     expect(deltas.join("")).toBe("out\nerr\nmore\n");
+  });
+
+  test("may be longer than an argument can be, and leaves nothing of it behind", async () => {
+    await using children = makeChildren();
+    const scripts = () => readdirSync(os.tmpdir()).filter((name) => name.startsWith("rpi-command-"));
+    const before = scripts();
+    const { output, exitCode } = await sh(children, `cat <<'E' | wc -c\n${"x".repeat(300_000)}\nE\nexit 3`);
+    expect([output.trim(), exitCode]).toEqual(["300001", 3]);
+    expect(scripts()).toEqual(before);
   });
 
   test("without output is nothing with exit code 0", async () => {
