@@ -19,10 +19,15 @@ export function readFields(found: Command, record: Record<string, unknown>, z: Z
   return { fault: faultOf(parsed.error.issues[0]!, fields) };
 }
 
+function expected(issue: Z.core.$ZodIssue): string {
+  if (issue.code === "invalid_type") return issue.expected;
+  return issue.code === "invalid_value" ? issue.values.map(String).join(", ") : issue.message;
+}
+
 /** `spec.argv: must be an array`: the field's path and what is wrong with it. */
 function faultOf(issue: Z.core.$ZodIssue, fields: unknown): string {
   let value = fields;
   for (const key of issue.path) value = value !== null && typeof value === "object" ? (value as Record<PropertyKey, unknown>)[key] : undefined;
-  const why = issue.code === "invalid_type" && value === undefined ? `is required (${issue.expected})` : issue.message;
+  const why = value === undefined && issue.code !== "custom" ? `is required (${expected(issue)})` : issue.message;
   return `${fieldPath(issue.path) || "fields"}: ${why}`;
 }
