@@ -1,9 +1,12 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { removeOutputFiles } from "../../src/process/output-files.ts";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Children } from "../../src/process/children.ts";
 import { bash as bashOf } from "../../src/tools/bash.ts";
 import { call, inFolder } from "./calling.ts";
+
+afterAll(removeOutputFiles);
 
 const children = new Children({ env: process.env, hiddenNames: new Set() });
 const bash = bashOf({ children });
