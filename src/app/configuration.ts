@@ -1,6 +1,5 @@
 import path from "node:path";
 import { isObject } from "../base/json.ts";
-import { Refusal } from "../base/refusal.ts";
 import type { Flags } from "../settings/flags.ts";
 import type { Choice } from "../llm/pattern.ts";
 import { providerKeyNames } from "../llm/provider.ts";
@@ -11,7 +10,8 @@ import { sessionFolder } from "../session/place.ts";
 import type { Notice } from "../session/open.ts";
 import { agentFolder, expandHome, readJsonFile, type FileFault } from "../settings/files.ts";
 import { readSettings, type Settings } from "../settings/settings.ts";
-import { BUILT_IN, DEFAULT_TOOLS } from "../tools/catalog.ts";
+import { BUILT_IN } from "../tools/catalog.ts";
+import { chooseTools } from "./tool-choice.ts";
 
 /** What rpi is started with. */
 export interface Launch {
@@ -45,7 +45,7 @@ export interface Configuration {
 /** Reads what there is; what cannot be used is left out and told in `notices`. Throws Refusal for flags that contradict each other and a faux script that cannot be played. */
 export async function readConfiguration({ flags, env, cwd }: Launch): Promise<Configuration> {
   const notices: Notice[] = [];
-  const fault = ({ message }: FileFault) => notices.push({ level: "warning", code: "bad_file", message });
+  const fault = faultTo(notices);
   const agentDir = await agentFolder(env);
   const { settings = readSettings(undefined, () => {}), providers = {} } = await readFiles(agentDir, fault);
   const sessionDir = flags["session-dir"] ?? env.PI_CODING_AGENT_SESSION_DIR ?? settings.sessionDir;
@@ -73,7 +73,8 @@ export async function readConfiguration({ flags, env, cwd }: Launch): Promise<Co
  * of what is another now. What the session was given by commands stays.
  */
 export async function readAgain(configuration: Configuration, flags: Flags): Promise<string[]> {
-  const { settings, providers } = await readFiles(configuration.agentDir, ({ message }) => configuration.notices.push({ level: "warning", code: "bad_file", message }));
+  const fault = faultTo(configuration.notices);
+  const { settings, providers } = await readFiles(configuration.agentDir, fault);
   const changed: string[] = [];
   if (settings && JSON.stringify(settings) !== JSON.stringify(configuration.settings)) {
     changed.push("settings");
@@ -85,8 +86,13 @@ export async function readAgain(configuration: Configuration, flags: Flags): Pro
   }
   if (changed.length === 0) return changed;
   configuration.models.reload({ providers: configuration.providers, timeouts: configuration.settings.timeouts });
+  for (const message of configuration.models.notices) fault({ file: "models.json", message });
   configuration.scope = configuration.models.match(scopePatterns(flags, configuration.settings));
   return changed;
+}
+
+function faultTo(notices: Notice[]): (fault: FileFault) => void {
+  return ({ message }) => void notices.push({ level: "warning", code: "bad_file", message });
 }
 
 /** What the files of the agent folder say; undefined for one that cannot be used. Faults come in the order of the files. */
@@ -132,21 +138,6 @@ function keyFlag(flags: Flags): { provider: string; key: string } | undefined {
   const provider = flags.provider ?? flags.model?.split("/")[0];
   // Without a model the key has no provider to belong to; pi ignores it then, too.
   return provider ? { provider, key } : undefined;
-}
-
-/** The names that --tools, --exclude-tools and the --no-… switches leave (their rules are pi's). */
-function chooseTools(flags: Flags): string[] {
-  const names = (text: string | undefined) => text?.split(",").map((one) => one.trim()).filter(Boolean);
-  const listed = names(flags.tools);
-  const changes = listed?.filter((name) => /^[+-]/.test(name)) ?? [];
-  if (listed && changes.length > 0 && changes.length < listed.length) throw new Refusal("invalid", "--tools takes either names, or only +name and -name");
-  let chosen: string[] = flags["no-tools"] || flags["no-builtin-tools"] ? [] : [...DEFAULT_TOOLS];
-  if (changes.length > 0) {
-    const removed = new Set(changes.filter((one) => one.startsWith("-")).map((one) => one.slice(1)));
-    chosen = [...new Set([...chosen, ...changes.filter((one) => one.startsWith("+")).map((one) => one.slice(1))])].filter((name) => !removed.has(name));
-  } else if (listed) chosen = listed.flatMap((name) => (name.includes("*") ? BUILT_IN.filter((one) => new Bun.Glob(name).match(one)) : [name]));
-  const excluded = names(flags["exclude-tools"])?.map((pattern) => new Bun.Glob(pattern)) ?? [];
-  return chosen.filter((name) => !excluded.some((glob) => glob.match(name)));
 }
 
 /** Environment variables that children do not get. */

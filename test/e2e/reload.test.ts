@@ -22,6 +22,16 @@ test("a broken file leaves the old state standing, and is told", async () => {
   expect((await rpi.ok("get_state")).model.id).toBe("one");
 });
 
+test("what of a changed file cannot be used is told", async () => {
+  await using rpi = await start({ model: "mine/one", agentFiles: { "models.json": server("one", 1000) } });
+  await rpi.ok("get_state");
+  const changed = server("one", 2000);
+  rpi.sandbox.writeAgent("models.json", { providers: { ...changed.providers, other: { models: [{ id: "two" }] } } });
+  const from = rpi.mark();
+  expect(await rpi.ok("reload")).toEqual({ changed: ["models"] });
+  expect(rpi.events("notice", from).map((notice) => notice["message"])).toEqual([expect.stringContaining("two")]);
+});
+
 test("reload during a run is refused", async () => {
   await using rpi = await start({ turns: [[{ text: "a" }, { delayMs: 60_000 }]] });
   await rpi.begin("go");
