@@ -8,63 +8,67 @@ const PAUSE_ABOVE = 512 * 1024;
 
 type Delta = Extract<StreamEvent, { delta: string }>;
 
-/** A delta that takes in those that follow it while it waits to be written. */
-class DeltaRecord implements Waiting {
+/** A piece of a text that takes in the pieces that follow it while it waits to be written. */
+abstract class PieceRecord implements Waiting {
   size: number;
-  #delta: string;
 
+  constructor(
+    protected piece: string,
+    overhead: number,
+  ) {
+    this.size = piece.length + overhead;
+  }
+
+  abstract get key(): string;
+  abstract text(): string;
+
+  /** Only asked of records with the same key. */
+  merge(next: PieceRecord): boolean {
+    this.piece += next.piece;
+    this.size += next.piece.length;
+    return true;
+  }
+}
+
+/** A delta of an answer. */
+class DeltaRecord extends PieceRecord {
   constructor(
     private readonly event: Delta,
     private usage: string,
   ) {
-    this.#delta = event.delta;
-    this.size = event.delta.length + usage.length + 120;
+    super(event.delta, usage.length + 120);
   }
 
   get key(): string {
     return `${this.event.type} ${this.event.contentIndex}`;
   }
 
-  merge(next: Waiting): boolean {
-    if (!(next instanceof DeltaRecord)) return false;
-    this.#delta += next.#delta;
+  override merge(next: DeltaRecord): boolean {
     this.usage = next.usage;
-    this.size += next.#delta.length;
-    return true;
+    return super.merge(next);
   }
 
   text(): string {
     const { type, contentIndex } = this.event;
-    return `{"type":"message_update","usage":${this.usage},"assistantMessageEvent":{"type":"${type}","contentIndex":${contentIndex},"delta":${JSON.stringify(this.#delta)}}}`;
+    return `{"type":"message_update","usage":${this.usage},"assistantMessageEvent":{"type":"${type}","contentIndex":${contentIndex},"delta":${JSON.stringify(this.piece)}}}`;
   }
 }
 
-/** Output of a `bash` command, taken together while it waits. */
-class BashRecord implements Waiting {
-  size: number;
-  #delta: string;
-
+/** Output of a `bash` command. */
+class BashRecord extends PieceRecord {
   constructor(
     private readonly id: string | number | undefined,
     delta: string,
   ) {
-    this.#delta = delta;
-    this.size = delta.length + 80;
+    super(delta, 80);
   }
 
   get key(): string {
     return `bash ${JSON.stringify(this.id)}`;
   }
 
-  merge(next: Waiting): boolean {
-    if (!(next instanceof BashRecord)) return false;
-    this.#delta += next.#delta;
-    this.size += next.#delta.length;
-    return true;
-  }
-
   text(): string {
-    return JSON.stringify({ type: "bash_execution_update", ...(this.id === undefined ? {} : { id: this.id }), delta: this.#delta });
+    return JSON.stringify({ type: "bash_execution_update", ...(this.id === undefined ? {} : { id: this.id }), delta: this.piece });
   }
 }
 
