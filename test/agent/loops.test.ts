@@ -9,6 +9,7 @@ import { type LoopClock, type LoopEvent, type LoopHost, LoopScheduler, systemClo
 import { Refusal } from "../../src/base/refusal.ts";
 import type { CustomMessage } from "../../src/session/message.ts";
 import { Random } from "../support/random.ts";
+import { refusalOf } from "../support/refusal.ts";
 
 const START = Date.parse("2026-01-01T00:00:00.000Z");
 const SECOND = 1000;
@@ -119,16 +120,6 @@ function make(file?: string, clock = new FakeClock()) {
   const told = () => events.splice(0).map((event) => ("task" in event ? `${event.type} ${event.task.id}` : "taskId" in event ? `${event.type} ${event.taskId}` : event.type));
   const later = (interval: string, prompt = "tick", more = {}) => loops.create({ interval, prompt, fireImmediately: false, ...more });
   return { loops, host, events, clock, told, later };
-}
-
-function refusalOf(act: () => unknown): { code: string; message: string } {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof Refusal) return { code: error.code, message: error.message };
-    throw error;
-  }
-  throw new Error("it was not refused");
 }
 
 describe("an interval", () => {

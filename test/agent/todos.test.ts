@@ -5,6 +5,7 @@ import type { Plan, TodoTask } from "../../src/agent/todo-graph.ts";
 import { setTodos, todoOp, TodoList, type TodoEvent, type TodoState } from "../../src/agent/todos.ts";
 import { Refusal } from "../../src/base/refusal.ts";
 import { Random } from "../support/random.ts";
+import { refusalOf } from "../support/refusal.ts";
 
 type Draft = Parameters<typeof setTodos>[1];
 type DraftTask = Draft[number]["tasks"][number];
@@ -17,16 +18,6 @@ const statuses = (phases: Plan) => Object.fromEntries(all(phases).map((one) => [
 
 /** c waits for b, b for a. */
 const CHAIN = [phase("Build", task("a", { id: "t-a" }), task("b", { id: "t-b", dependsOn: ["t-a"] }), task("c", { id: "t-c", dependsOn: ["t-b"] }))];
-
-function refusalOf(act: () => unknown): { code: string; message: string } {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof Refusal) return { code: error.code, message: error.message };
-    throw error;
-  }
-  throw new Error("it was not refused");
-}
 
 describe("a whole plan", () => {
   test("comes back with ids, readiness and blockers computed, and the first ready task begun", () => {
