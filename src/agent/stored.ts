@@ -5,9 +5,13 @@ export function stored<T>(what: string, write: () => T): T {
   try {
     return write();
   } catch (error) {
-    if (!isOfSystem(error)) throw error;
-    throw new Refusal("unavailable", `${what}: ${error.message}`);
+    throw asRefusal(what, error);
   }
+}
+
+/** The refusal that stands for what the system refused; any other error as it is. */
+export function asRefusal(what: string, error: unknown): unknown {
+  return isOfSystem(error) ? new Refusal("unavailable", `${what}: ${error.message}`) : error;
 }
 
 /** Whether the system refused something (a full disk, a read-only folder); everything else that is thrown is a bug. */

@@ -1,9 +1,8 @@
 import fs from "../base/lazy-fs.ts";
 import path from "node:path";
 import type { Agent } from "../agent/agent.ts";
-import { stored } from "../agent/stored.ts";
+import { asRefusal } from "../agent/stored.ts";
 import type { ModelSpec, ThinkingLevel } from "../llm/model.ts";
-import { Refusal } from "../base/refusal.ts";
 import type { SessionSummary } from "../session/glance.ts";
 import { fileIdentity } from "../session/lock.ts";
 import { Session } from "../session/session.ts";
@@ -103,8 +102,7 @@ export class Sessions {
     try {
       return await make(old);
     } catch (error) {
-      if (error instanceof Refusal) throw error;
-      return stored("The session was not replaced", () => { throw error; });
+      throw asRefusal("The session was not replaced", error);
     }
   }
 }
